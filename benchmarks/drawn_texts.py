@@ -134,7 +134,6 @@ def drawn_shard(real: Path, output: Path, number: int) -> Shard:
         Strings.of(authors),
         Strings.of([""] * SHARD),
         Strings.of([""] * SHARD),  # nothing is shared
-        rng.integers(0, 1 << 63, SHARD, np.uint64),
         rng.integers(0, 256, (SHARD, DIGEST_BYTES), np.uint8),
         np.ones(SHARD, np.uint8),
         packed,

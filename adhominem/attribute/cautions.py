@@ -10,11 +10,10 @@ import numpy as np
 
 from adhominem.arrays import FloatArray, Levs
 from adhominem.attribute.known import LevStore
-from adhominem.attribute.material import listed
 from adhominem.attribute.ranking import GIVEN, NO_POPULATION, OTHERS
 from adhominem.scoring.population import Population
 from adhominem.text.files import Document
-from adhominem.verify.cautions import Caution, caution
+from adhominem.verify.cautions import Caution, caution, listed
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 

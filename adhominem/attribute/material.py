@@ -16,13 +16,12 @@ from adhominem.pairs.duplicates import Duplicate, find_duplicates, fingerprint
 from adhominem.pairs.passages import without_shared
 from adhominem.text.exhibits import Exhibit, with_text
 from adhominem.text.files import Document
-from adhominem.verify.cautions import Caution, caution, passages_taken_out
+from adhominem.verify.cautions import Caution, caution, listed, passages_taken_out
 
 Candidates = Mapping[str, Sequence[Document]]  # the known texts of each, by name
 
 FEWEST_CANDIDATES = 2  # candidates
 _COPIED = 0.5  # share of the shorter text that stands in the other: it is a copy
-_NAMED = 5  # texts or candidates in one message
 
 
 @dataclass(frozen=True)
@@ -188,9 +187,3 @@ class _Copies:
     def _name(self, number: int) -> str:
         name, text = self.known[number]
         return text.id if text.id.startswith(f"{name}/") else f"{text.id} ({name})"
-
-
-def listed(names: Sequence[str], between: str = ", ") -> str:
-    """The first few names, and how many more there are."""
-    more = len(names) - _NAMED
-    return between.join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

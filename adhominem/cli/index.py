@@ -166,7 +166,7 @@ def link(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         adhominem link --index forum-index -o links.csv
         adhominem link --index forum-index --rate 0.01
     """
-    from adhominem.cli.terminal import print_result, print_table, say
+    from adhominem.cli.terminal import print_result, print_table, say, warn
     from adhominem.jobs.link import link_index
     from adhominem.render.search_rows import LINK_COLUMNS, link_facts, link_rows
 
@@ -179,3 +179,4 @@ def link(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         say(f"{name}  {fact}")
     if options["output"] is not None:
         say(f"Written  {options['output']}")
+    warn(result.warnings)

@@ -110,7 +110,7 @@ class Writer:
             alive = store.alive[begin : begin + len(texts.ids)].tolist()
             rows = zip(texts.ids.all(), map(bytes, texts.digests), alive, strict=True)
             self._there.update((id, digest) for id, digest, counts in rows if counts)
-        self._seen = {int(one) for texts in store.shards for one in texts.minhashes}
+        self._seen = {one for texts in store.shards for one in _keys(texts.sketches, texts.digests)}
         self._waiting: list[tuple[Document, bytes, Levs]] = []
         self.already_there = self.added = 0
 
@@ -156,19 +156,13 @@ class Writer:
             return
         documents, digests, rows = zip(*self._waiting, strict=True)
         self._waiting = []
-        sketches = [sketch(document.text) for document in documents]
-        minhashes = [
-            smallest or int.from_bytes(digest[:8], "little")
-            for (_, smallest), digest in zip(sketches, digests, strict=True)
-        ]
+        sketches = [sketch(document.text).astype("<u4").tobytes() for document in documents]
+        levs = PackedLevs.of(joined(list(rows)))
         texts = Texts(
             Strings.of([document.id for document in documents]),
             Strings.of([document.author for document in documents]),
             Strings.of([document.topic for document in documents]),
-            Strings.of([values.astype("<u4").tobytes() for values, _ in sketches]),
-            np.array(minhashes, np.uint64),
-            _as_rows(digests),
-            *_summed(minhashes, PackedLevs.of(joined(list(rows))), self._seen),
+            *_summed(Strings.of(sketches), _as_rows(digests), levs, self._seen),
             _packed(documents) if self.manifest.keeps_texts else None,
         )
         self.manifest = with_shard(self.folder, self.manifest, texts)
@@ -180,15 +174,21 @@ def _as_rows(digests: Sequence[bytes]) -> Bytes:
     return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, DIGEST_BYTES)
 
 
+def _keys(sketches: Strings, digests: Bytes) -> Iterator[bytes]:
+    """Of each text, what most near copies of it have as well: its two smallest hashes."""
+    for at, digest in enumerate(map(bytes, digests)):
+        yield sketches.bytes_at(at)[:8] or digest
+
+
 def _summed(
-    minhashes: Sequence[int], levs: PackedLevs, seen: set[int]
-) -> tuple[Bytes, PackedLevs, FloatArray, FloatArray]:
-    """What `Texts` holds from `counted` on; the sums are not near copies of those `seen` before."""
-    counted = np.zeros(len(minhashes), np.uint8)
-    for at, minhash in enumerate(minhashes):
-        counted[at] = minhash not in seen
-        seen.add(minhash)
-    return counted, levs, *sums_of(levs.levs(np.flatnonzero(counted)))
+    sketches: Strings, digests: Bytes, levs: PackedLevs, seen: set[bytes]
+) -> tuple[Strings, Bytes, Bytes, PackedLevs, FloatArray, FloatArray]:
+    """What `Texts` holds from `sketches` on; sums without most near copies of those `seen`."""
+    counted = np.zeros(len(digests), np.uint8)
+    for at, key in enumerate(_keys(sketches, digests)):
+        counted[at] = key not in seen
+        seen.add(key)
+    return sketches, digests, counted, levs, *sums_of(levs.levs(np.flatnonzero(counted)))
 
 
 def _packed(documents: Sequence[Document]) -> Strings:
@@ -242,7 +242,7 @@ def compacted(folder: Path, manifest: Manifest) -> Manifest:
     """The manifest of new shards without the texts that were removed; the old ones stay so far."""
     store = Store(folder, manifest)
     result = manifest.changed(shards=(), removed=(), view=None)
-    kept, seen = list[int](), set[int]()  # numbers of texts, min-hashes of those before
+    kept, seen = list[int](), set[bytes]()  # numbers of texts, keys of those before
 
     def write() -> None:
         nonlocal result
@@ -259,23 +259,20 @@ def compacted(folder: Path, manifest: Manifest) -> Manifest:
     return result
 
 
-def _together(store: Store, numbers: Sequence[int], seen: set[int]) -> Texts:
+def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> Texts:
     """Some texts as one shard."""
     places = [store.place(number) for number in numbers]
 
     def strings(name: str) -> Strings:
         return Strings.of([getattr(texts, name).bytes_at(row) for texts, row in places])
 
-    minhashes = [int(texts.minhashes[row]) for texts, row in places]
+    digests = _as_rows([texts.digests[row].tobytes() for texts, row in places])
     levs = store.packed(numbers)
     assert levs is not None
     return Texts(
         strings("ids"),
         strings("authors"),
         strings("topics"),
-        strings("sketches"),
-        np.array(minhashes, np.uint64),
-        _as_rows([texts.digests[row].tobytes() for texts, row in places]),
-        *_summed(minhashes, levs, seen),
+        *_summed(strings("sketches"), digests, levs, seen),
         strings("packed") if store.manifest.keeps_texts else None,
     )

@@ -41,7 +41,6 @@ _KINDS: dict[str, Any] = {
     "U32": np.uint32,
     "F16": np.float16,
     "I64": np.int64,
-    "U64": np.uint64,
     "F32": np.float32,
     "F64": np.float64,
 }

@@ -23,10 +23,12 @@ from adhominem.errors import NotFoundError, OptionError
 from adhominem.harmless import one_line
 from adhominem.index.chance import Chance
 from adhominem.index.packing import packed_and_back
+from adhominem.index.search import cautions_of_index
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
 from adhominem.records import strict_json, to_json
 from adhominem.scoring.decision import VerbalScale
+from adhominem.verify.cautions import Caution, cautions_of_many
 
 RATE = 0.1  # expected share of false links, up to which links are told
 NOT_A_VERDICT = (
@@ -90,6 +92,7 @@ class Links:
     links: tuple[Link, ...]  # the strongest first
     groups: tuple[Group, ...]
     sharing: tuple[tuple[str, str], ...]  # accounts that came up, but share passages: not compared
+    warnings: tuple[Caution, ...]  # of the model and of the index
     model: str
     model_sha256: str
     version: str
@@ -181,14 +184,22 @@ def link_accounts(
         accounts=len(owners),
         rate=rate,
         looked_at=len(brought_up),
-        drawn=len(drawn),
+        drawn=len(by_chance),
         links=tuple(links),
         groups=groups_of(links),
         sharing=tuple((store.account(one), store.account(other)) for one, other in sharing),
+        warnings=(*_cautions_of_model(searcher), *cautions_of_index(store)),
         model=searcher.verifier.name,
         model_sha256=searcher.verifier.sha256,
         version=adhominem.__version__,
     )
+
+
+def _cautions_of_model(searcher: Searcher) -> Iterable[Caution]:
+    verifier, population = searcher.verifier, searcher.population
+    calibrated = verifier.scales.of(population).calibration is not None
+    names, misleading = verifier.genre_names, verifier.misleading()
+    return cautions_of_many(calibrated, population, names, misleading, verifier.changed)
 
 
 def _nearest_pairs(
@@ -258,6 +269,8 @@ def _compared(
 
 def _false_shares(evidence: FloatArray, by_chance: FloatArray, accounts: int) -> FloatArray:
     """(links,): of links in falling order of evidence, the expected share of false ones so far."""
+    if not len(by_chance):  # all that were drawn share passages: nothing is known of chance
+        return np.ones(len(evidence))
     falling = -np.sort(-evidence)
     nothing = np.zeros(0)
     none = np.zeros(0, np.int64)

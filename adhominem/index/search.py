@@ -14,11 +14,12 @@ from adhominem.errors import NotFoundError, OptionError
 from adhominem.index.build import digest_of
 from adhominem.index.chance import Chance, FalseHits
 from adhominem.index.searcher import Scored, Searcher
-from adhominem.pairs.passages import sketch
+from adhominem.index.store import Store
+from adhominem.pairs.passages import TakenOut, sketch, without_shared
 from adhominem.records import with_schema
 from adhominem.scoring.decision import VerbalScale, probability_same_author
-from adhominem.text.exhibits import Exhibit
-from adhominem.verify.cautions import Caution, caution, cautions_of
+from adhominem.text.exhibits import Exhibit, with_text
+from adhominem.verify.cautions import Caution, caution, cautions_of, listed
 from adhominem.verify.verifier import Verifier
 
 HITS = 20
@@ -27,7 +28,8 @@ NOT_A_VERDICT = (
     "with strong evidence by chance"
 )
 _LOG_10 = log(10)
-_NAMED = 5  # texts in one message
+_REPEATED = 0.25  # share of a text
+_MANY_REPEATED = 0.05  # share of the texts of an index
 _MANY_STRANGE = 0.5  # share of hits that the collection is of another genre for
 
 
@@ -110,15 +112,17 @@ def search_texts(
     chance = searcher.chance
     copies = [store.copies(digest_of(one.document.text)) for one in exhibits]
     levs = verifier.encode([one.document for one in exhibits])
-    sketches = [frozenset(sketch(one.document.text)[0].tolist()) for one in exhibits]
+    sketches = [frozenset(sketch(one.document.text, most=None).tolist()) for one in exhibits]
     found = searcher.search_apart(levs, k, sketches, [frozenset(numbers) for numbers in copies])
     searched = []
     for at, (exhibit, (scored, apart)) in enumerate(zip(exhibits, found, strict=True)):
         sharing = tuple(store.id(number) for number in apart)
-        tokens = verifier.lead.tokenizer.tokens(exhibit.document.text)
+        (((once,),), taken_out) = without_shared([[exhibit.document]])  # as it was encoded
+        tokens = verifier.lead.tokenizer.tokens(once.text)
         hits = tuple(_hits(searcher, scored, chance, prior, scale))
         atypicality = verifier.atypicality(levs[at : at + 1])
-        warnings = _cautions(searcher, exhibit, tokens, atypicality, scored, hits, sharing)
+        seen = with_text(exhibit, once)
+        warnings = _cautions(searcher, seen, tokens, atypicality, scored, hits, sharing, taken_out)
         searched.append(
             Searched(
                 name=exhibit.document.id,
@@ -179,6 +183,7 @@ def _cautions(
     scored: Scored,
     hits: Sequence[Hit],
     sharing: Sequence[str],
+    taken_out: TakenOut,
 ) -> Iterator[Caution]:
     """What to beware of with one text, and with this index."""
     verifier, lead = searcher.verifier, searcher.verifier.lead
@@ -200,17 +205,19 @@ def _cautions(
         population=searcher.population,
         genre_names=verifier.genre_names,
         departures=departures,
+        taken_out=taken_out,
     )
     if sharing:
         yield caution(
             "shared_text",
             f"passages of {exhibit.document.id} also stand in texts that would be hits: "
-            f"{named(sharing)}",
+            f"{listed(sharing)}",
             "they are not among the hits, since whoever quotes a text, or has the same "
             "boilerplate, looks like its author",
             "compare them with `adhominem verify`, which leaves such passages out; remove "
             "boilerplate from the text, and search again",
         )
+    yield from cautions_of_index(searcher.store)
     if hits and sum(hit.other_genre for hit in hits) > _MANY_STRANGE * len(hits):
         yield caution(
             "other_genre_than_index",
@@ -223,10 +230,19 @@ def _cautions(
         )
 
 
-def named(names: Sequence[str]) -> str:
-    """The first of some names, and how many more there are."""
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+def cautions_of_index(store: Store) -> Iterator[Caution]:
+    """What to beware of with an index, whatever is looked for in it."""
+    repeated = int((store.repeated >= _REPEATED).sum())
+    if repeated > _MANY_REPEATED * len(store):
+        yield caution(
+            "repeats_in_index",
+            f"{repeated:,} of the {len(store):,} texts of the index share a quarter of their "
+            "passages, or more, with others",
+            "in its population, near copies count once; what the rest share looks more usual than "
+            "it is, and numbers may be off by some tenths",
+            "remove copies with `adhominem index --remove`, and boilerplate before texts are "
+            "indexed",
+        )
 
 
 def _false_hits(
@@ -249,7 +265,7 @@ def _false_hits(
 
 def _measured(chance: Chance | None) -> str:
     if chance is None:
-        return "nothing: the index has too few texts by different people, or is not finished"
+        return "nothing: the index has too few texts by different people that share nothing"
     whose = (
         "texts of the index by different authors"
         if chance.known_authors

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,13 @@ COHORT = 200  # texts of the population that are kept, as of any other
 DIGEST_BYTES = 16
 _AT_ONCE = 512  # texts whose LEVs are unpacked together
 _MOST_LOG_TOKENS = 50.0
+_MARKS = 32  # hashes of a text that near copies are told by
+_SMALLEST = 8  # of them, by which they are found
+_COPIED = 3 / 8  # share of a text that stands in another: from there on, it is a near copy
+_SAMPLE = 1_000  # texts that what is usual in an index is told by
+_FEWEST_USUAL = 20  # texts: in fewer, nothing is
+_USUAL = 0.5  # share of the texts
+_LARGEST_USUAL = 1 / 3  # share of what stands in the texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +57,6 @@ class Texts:
     authors: Strings
     topics: Strings
     sketches: Strings  # of 4 bytes a shingle (`pairs.passages.sketch`)
-    minhashes: npt.NDArray[np.uint64]  # (texts,): mostly the same of near copies
     digests: Bytes  # (texts, 16): of their words
     counted: Bytes  # (texts,): 1 where a LEV is in the sums, 0 of later copies
     levs: PackedLevs
@@ -65,13 +73,28 @@ class Texts:
             **self.authors.arrays("authors"),
             **self.topics.arrays("topics"),
             **self.sketches.arrays("sketches"),
-            "minhashes": self.minhashes,
             "digests": self.digests,
             "counted": self.counted,
             "sums": self.sums.astype(np.float32),
             "square_sums": self.square_sums.astype(np.float32),
             **kept,
         }
+
+    def marks(self, usual: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+        """(texts, _MARKS): the smallest hashes of each sketch, in turn again if it has fewer.
+
+        Those that are `usual` are passed over.
+        """
+        data, counts = self.sketches.data.view("<u4"), np.diff(self.sketches.ends // 4, prepend=0)
+        if len(usual):
+            kept = ~np.isin(data, usual)
+            counts = np.diff(np.append(0, np.cumsum(kept))[np.cumsum(counts)], prepend=0)
+            data = data[kept]
+        begins = np.cumsum(counts) - counts
+        places = begins[:, None] + np.arange(_MARKS) % np.maximum(counts, 1)[:, None]
+        marks = data.take(places, mode="clip") if len(data) else places
+        of_words = self.digests[:, :4].copy().view("<u4")  # of a text that has no hash
+        return np.where(counts[:, None] > 0, marks, of_words).astype(np.uint32)
 
     @classmethod
     def read(cls, folder: Path, shard: Shard) -> Texts:
@@ -90,7 +113,6 @@ class Texts:
                 Strings.from_arrays("authors", arrays, count),
                 Strings.from_arrays("topics", arrays, count),
                 sketches,
-                checked(arrays, "minhashes", "u8", count),
                 checked(arrays, "digests", "u1", count, DIGEST_BYTES),
                 checked(arrays, "counted", "u1", count),
                 levs,
@@ -148,15 +170,47 @@ class Store:
 
     @cached_property
     def distinct(self) -> IntArray:
-        """(distinct texts,): the same without copies and near copies: of these, the first."""
-        minhashes = [np.zeros(0, np.uint64), *(one.minhashes for one in self.shards)]
-        first = np.unique(np.concatenate(minhashes)[self.shuffled], return_index=True)[1]
-        return self.shuffled[np.sort(first)]
+        """(distinct texts,): the same without near copies of earlier ones."""
+        return self.shuffled[self.repeated < _COPIED]
+
+    @cached_property
+    def repeated(self) -> FloatArray:
+        """(texts,): the share of each of these that stands in an earlier one, about.
+
+        It is told by their smallest hashes, and looked for where they share one of the very first.
+        """
+        usual = np.array(sorted(self._usual), np.uint32)
+        marks = [np.zeros((0, _MARKS), np.uint32), *(texts.marks(usual) for texts in self.shards)]
+        of_texts = np.concatenate(marks)[self.shuffled]
+        smallest = of_texts[:, :_SMALLEST]
+        _, first, which = np.unique(smallest, return_index=True, return_inverse=True)
+        most = np.zeros(len(of_texts), np.int64)
+        for earlier in (first // _SMALLEST)[which.reshape(smallest.shape)].T:  # (texts,)
+            later = np.flatnonzero(earlier < np.arange(len(most)))
+            theirs = of_texts[earlier[later]]
+            shared = [(theirs == mark[:, None]).any(axis=1) for mark in of_texts[later].T]
+            most[later] = np.maximum(most[later], np.sum(shared, axis=0))
+        return most / _MARKS
 
     def sketch(self, number: int) -> frozenset[int]:
-        """What is kept of a text to find shared passages."""
+        """What is kept of a text to find shared passages, without those that are usual here."""
+        return self._whole_sketch(number) - self._usual
+
+    def _whole_sketch(self, number: int) -> frozenset[int]:
         shard, at = self.place(number)
         return frozenset(np.frombuffer(shard.sketches.bytes_at(at), "<u4").tolist())
+
+    @cached_property
+    def _usual(self) -> frozenset[int]:
+        """Passages that most texts have, as a mailing list's footer: they set no two apart.
+
+        If they make up much of the texts, these are copies of each other.
+        """
+        sketches = [self._whole_sketch(number) for number in self.shuffled[:_SAMPLE].tolist()]
+        counts = Counter(chain.from_iterable(sketches))
+        usual = {one: count for one, count in counts.items() if count > _USUAL * len(sketches)}
+        much = sum(usual.values()) > _LARGEST_USUAL * counts.total()
+        return frozenset() if much or len(sketches) < _FEWEST_USUAL else frozenset(usual)
 
     def sharing(self, sketch: frozenset[int], numbers: IntArray) -> BoolArray:
         """(numbers,): which texts share a passage with one that has this sketch."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from adhominem.arrays import Levs
 from adhominem.errors import InputError, NotFoundError
 from adhominem.evaluation.study import StudyText
+from adhominem.jobs.encoded_corpus import each_by_itself
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import Encode
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
@@ -34,7 +35,7 @@ class Material:
         return Material([self.documents[at] for at in places], [self.texts[at] for at in places])
 
     def without_copies(self) -> tuple[Material, list[str]]:
-        """Each text once, and what is to be said of those left out.
+        """Each text once, without passages that several share, and what is to be said of that.
 
         A text that stands there under two authors' names is left out altogether: by whom is it?
         """
@@ -52,8 +53,8 @@ class Material:
             )
             if places
         ]
-        kept = [at for at in range(len(self.documents)) if at not in copies | doubtful]
-        return self.of(kept), remarks
+        kept = self.of([at for at in range(len(self.documents)) if at not in copies | doubtful])
+        return replace(kept, documents=each_by_itself(kept.documents, remarks)), remarks
 
 
 def read_material(

@@ -136,16 +136,15 @@ def without_recurring(documents: Sequence[Document]) -> tuple[list[Document], Ha
     return [text for (text,) in groups], np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
 
 
-def sketch(text: str) -> tuple[npt.NDArray[np.uint32], int]:
-    """What is kept of a text to find shared passages, and near copies, without it.
+def sketch(text: str, most: int | None = _LARGEST_SKETCH) -> npt.NDArray[np.uint32]:
+    """(shingles,): what is kept of a text to find shared passages, and near copies, without it.
 
-    First (shingles,): one in eight of its hashes, but not more than 256, the smallest. Two texts
-    that share more than some thirty words have one of these in common. Then the smallest hash of
-    all: near copies mostly have the same, other texts never; 0 of a text shorter than a shingle.
+    It is one in eight of its hashes in rising order, of more than `most` the smallest. Two texts
+    that share more than some thirty words have one of these in common.
     """
     hashes = np.unique(Letters(text).hashes)
-    few = hashes[hashes < _SKETCHED][:_LARGEST_SKETCH] >> np.uint64(29)
-    return few.astype(np.uint32), int(hashes[0]) if len(hashes) else 0
+    few = hashes[hashes < _SKETCHED][:most] >> np.uint64(29)
+    return few.astype(np.uint32)
 
 
 def _repeated(hashes: Hashes, owners: IntArray | None = None) -> BoolArray:

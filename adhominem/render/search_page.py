@@ -60,4 +60,5 @@ def link_page(links: Links) -> str:
         facts=search_rows.link_facts(links),
         columns=search_rows.LINK_COLUMNS,
         rows=search_rows.link_rows(links),
+        warnings=links.warnings,
     )

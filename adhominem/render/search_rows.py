@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from adhominem.index.link import NOT_A_VERDICT as NO_LINK_IS_A_VERDICT
 from adhominem.index.link import Links
-from adhominem.index.search import NOT_A_VERDICT, Searched, SearchResult, named
+from adhominem.index.search import NOT_A_VERDICT, Searched, SearchResult
 from adhominem.render.summary import signed
 from adhominem.scoring.decision import show_probability
+from adhominem.verify.cautions import listed
 
 HIT_COLUMNS = [
     "hit",
@@ -96,7 +97,7 @@ def link_facts(links: Links) -> dict[str, str]:
     """How the links were found, and what they are worth."""
     facts = {
         "Searched": f"{links.texts:,} texts of {links.accounts:,} accounts; {links.looked_at:,} "
-        "pairs of accounts came up and were compared",
+        "pairs of accounts came up",
         "False links": f"at most {links.rate:.0%} of those told are expected to be false, judged "
         f"by {links.drawn:,} pairs of accounts drawn at random; where links are stronger than all "
         "of these, that is an extrapolation",
@@ -108,7 +109,7 @@ def link_facts(links: Links) -> dict[str, str]:
                 f"{signed(group.weakest_log10_bayes_factor)}"
             )
     if links.sharing:
-        pairs = named([" and ".join(pair) for pair in links.sharing])
+        pairs = listed([" and ".join(pair) for pair in links.sharing])
         facts["Not linked"] = f"accounts whose texts share passages, as by quoting: {pairs}"
     facts["Model"] = f"{links.model}, SHA-256 {links.model_sha256}"
     facts["Note"] = NO_LINK_IS_A_VERDICT

@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from adhominem.attribute.material import listed, sort_out
+from adhominem.attribute.material import sort_out
 from adhominem.attribute.posterior import check_prior, posteriors
 from adhominem.errors import OptionError
 from adhominem.records import SCHEMA, from_json, with_schema
@@ -32,7 +32,7 @@ from adhominem.report.report import (
     report_date,
 )
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
-from adhominem.verify.cautions import Caution, caution
+from adhominem.verify.cautions import Caution, caution, listed
 from adhominem.verify.verifier import Verifier
 
 FEWEST, MOST = 2, 30  # candidates: with more, rank them first

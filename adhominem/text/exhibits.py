@@ -140,13 +140,10 @@ def _standard_input() -> bytes:
 
 
 def _read(path: Path, topic: str) -> Exhibit:
-    if not os.path.exists(path) or not path.is_fifo():  # which a shell's <(command) is
-        if not os.path.isfile(path):  # Path's own raises where a name is too long
-            raise NotFoundError(
-                "there is no such file or folder; look at the name and the place", path
-            )
-        if readable_suffix(path) == ".jsonl":
-            raise InputError("a table of many texts; expected a file for each", path)
+    if not os.path.exists(path):  # Path's own raises where a name is too long
+        raise NotFoundError("there is no such file or folder; look at the name and the place", path)
+    if readable_suffix(path) == ".jsonl":
+        raise InputError("a table of many texts; expected a file for each", path)
     return exhibit_of(read_bytes(path), path, topic)
 
 

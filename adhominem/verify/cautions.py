@@ -48,6 +48,12 @@ def caution(code: str, what: str, meaning: str, advice: str, decides: bool = Fal
     return Caution(code, f"{what}. {_capital(meaning)}. {_capital(advice)}", decides)
 
 
+def listed(names: Sequence[str], between: str = ", ") -> str:
+    """The first few names, and how many more there are."""
+    more = len(names) - _MOST_NAMED
+    return between.join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
@@ -390,10 +396,10 @@ def _by_machines(exhibits: Sequence[Exhibit], look: BoolArray) -> Iterator[Cauti
     """A machine writes as many people do: what is compared is then nobody's style."""
     named = [exhibit.document.id for exhibit, is_so in zip(exhibits, look, strict=True) if is_so]
     if named:
-        listed = ", ".join(named[:_MOST_NAMED]) + (", and more" if len(named) > _MOST_NAMED else "")
+        names = ", ".join(named[:_MOST_NAMED]) + (", and more" if len(named) > _MOST_NAMED else "")
         yield caution(
             "machine_written",
-            f"may have been written by a machine: {listed}. Up to 2 in 100 texts by people look "
+            f"may have been written by a machine: {names}. Up to 2 in 100 texts by people look "
             "like this, too",
             "the number cannot tell a machine from an author: its text on somebody's topic may "
             "count as theirs, and two texts by machines may count as one person's",
@@ -442,11 +448,9 @@ def _copied(copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]]) -> Iterator[Cau
 def foreign_texts(names: Sequence[str]) -> Iterator[Caution]:
     """Texts among many that are not what the model was made for."""
     if names:
-        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
         yield caution(
             "foreign",
-            f"not running prose of a kind that the model knows: {', '.join(names[:_MOST_NAMED])}"
-            f"{more}",
+            f"not running prose of a kind that the model knows: {listed(names)}",
             "the number means nothing for such a text",
             "look at them with `adhominem verify`, which says what is unusual about a text",
         )
@@ -456,11 +460,10 @@ def passages_taken_out(taken_out: TakenOut) -> Iterator[Caution]:
     """Passages that were not compared, or count once."""
     if taken_out:
         named = [f"{name} ({words:,} words)" for name, words in taken_out]
-        more = f" and {len(named) - _MOST_NAMED:,} more" if len(named) > _MOST_NAMED else ""
         yield caution(
             "shared_text",
             "passages that stand in several texts or several times in one, such as quotations and "
-            f"disclaimers: {', '.join(named[:_MOST_NAMED])}{more}",
+            f"disclaimers: {listed(named)}",
             "they say nothing about who wrote the rest, so the number does not count what texts "
             "share, and counts once what a text repeats",
             "make sure that the rest is by the person in question",

@@ -46,7 +46,7 @@ from adhominem.verify.verification import (
 )
 
 _LOG_10 = float(np.log(10))
-_OTHER_LETTERS = 0.02  # share of the letters
+_OTHER_LETTERS = 0.01  # share of the letters
 
 
 class Verifier:

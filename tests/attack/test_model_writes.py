@@ -417,6 +417,7 @@ def test_every_command_that_compares_texts_tells_of_it(taught: Path, tmp_path: P
         "map": [corpus, "-o", tmp_path / "map.html"],
         "validate": [corpus],
         "search": [disputed, "--index", index],
+        "link": ["--index", index],
     }
     made = CliRunner().invoke(
         main, ["index", str(corpus), "-o", str(index), "--model", str(taught), "--trials", "5"]

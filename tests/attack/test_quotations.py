@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
+from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -16,6 +19,8 @@ from adhominem.index.search import search_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.cluster import cluster_texts
 from adhominem.jobs.index import index_files
+from adhominem.jobs.predict import predict
+from adhominem.jobs.validate import validate
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
@@ -159,6 +164,53 @@ def test_quoting_does_not_show_as_a_habit(verifier: Verifier, attack: Attack) ->
     attack.tried("quotations")
 
 
+def test_a_notice_in_all_texts_does_not_make_a_validation_worse(
+    tmp_path: Path, attack: Attack
+) -> None:
+    rows = [
+        {"id": f"{name}-{at}", "author": name, "text": " ".join(text.split()[500:650])}
+        for name, texts in [*addresses().items()][::3]
+        for at, text in enumerate(texts[:3])
+    ]
+    studies = []
+    for notice in ("", f" {NOTICE}"):
+        source = tmp_path / f"with{len(notice)}.jsonl"
+        write_rows(source, [{**row, "text": row["text"] + notice} for row in rows])
+        studies.append(validate(source, cases=60, resamples=10))
+        attack.tried("quotations")
+    plain, noticed = (study.measures["cllr"] for study in studies)
+    assert noticed == pytest.approx(plain, abs=0.05)
+    assert any("disclaimers" in remark for remark in studies[1].remarks)
+
+
+def test_predict_tells_and_takes_out_what_verify_does(
+    verifier: Verifier, tmp_path: Path, attack: Attack
+) -> None:
+    obama, grant = part("Obama", 0), part("Grant", 0)
+    hidden = Random(0)
+    letters = {"a": "а", "e": "е", "o": "о", "c": "с"}  # Cyrillic
+    few = "".join(
+        letters.get(letter, letter) if hidden.random() < 0.07 else letter
+        for letter in " ".join(grant)
+    )
+    given = {"few letters": few, "quotes": quoting(grant, obama[:80]), "plain": " ".join(grant)}
+    rows = [
+        {"id": name, "fandoms": ["", ""], "pair": [text, " ".join(obama)]}
+        for name, text in given.items()
+    ]
+    source, output = write_rows(tmp_path / "pairs.jsonl", rows), tmp_path / "answers.jsonl"
+    said = predict("general-en", source, output).warnings
+    answers = {row["id"]: row for row in map(json.loads, output.read_text().splitlines())}
+    for name, text in given.items():
+        attack.tried("quotations")
+        verified = verifier.verify(text, " ".join(obama))
+        expected = pytest.approx(verified.log_bayes_factor, abs=1e-3)
+        assert answers[name]["log_bayes_factor"] == expected
+        for code, word in (("foreign", "few letters"), ("shared_text", "quotes")):
+            assert (code in codes(verified)) == (name == word)
+            assert any(one.code == code and word in one.message for one in said)
+
+
 def test_letters_of_another_alphabet_are_noticed_by_contrast(verifier: Verifier) -> None:
     latin, cyrillic = "aeocpx", "аеосрх"
     hidden = " ".join(part("Grant", 0)).translate(str.maketrans(latin, cyrillic))
@@ -202,6 +254,22 @@ def test_who_quotes_a_text_is_listed_apart_from_its_hits(
     ]
 
 
+def test_a_text_pasted_several_times_is_as_short_where_it_is_searched_for(
+    collection: Searcher, attack: Attack
+) -> None:
+    block = " ".join(part("Grant", 2, words=60))
+    texts = [Document(text="\n\n".join([block] * times), id="letter") for times in (1, 20)]
+    exhibits = [Exhibit.of(text, "letter") for text in texts]
+    once, pasted = search_texts(collection, exhibits, k=60).searched
+    attack.tried("searches with quotations", 2)
+    assert pasted.words <= once.words + 5
+    assert {one.code for one in pasted.warnings} == {one.code for one in once.warnings} | {
+        "shared_text"
+    }
+    factors = [{hit.id: hit.log10_bayes_factor for hit in one.hits} for one in (once, pasted)]
+    assert factors[1] == pytest.approx(factors[0], abs=0.1)
+
+
 def test_accounts_whose_texts_share_passages_are_not_linked(
     collection: Searcher, attack: Attack
 ) -> None:
@@ -215,9 +283,92 @@ def test_accounts_whose_texts_share_passages_are_not_linked(
     assert not [pair for pair in linked if pair <= again]
 
 
-def test_near_copies_count_once_in_the_population_of_an_index(collection: Searcher) -> None:
-    store = collection.store
-    again = [store.id(number) for number in store.distinct.tolist()]
-    assert 1 <= sum(id.startswith("again") for id in again) <= 2  # of eight
-    assert collection.population is not None
-    assert collection.population.texts == len(again)
+@pytest.mark.parametrize("changed", [2, 10])  # words of 400
+def test_near_copies_that_make_up_a_fifth_of_an_index_change_no_number(
+    verifier: Verifier, tmp_path: Path, changed: int, attack: Attack
+) -> None:
+    rows = [
+        {"id": f"{name}-{at}", "author": name, "text": " ".join(text.split()[500:900])}
+        for name, texts in addresses().items()
+        for at, text in enumerate(texts[:2])
+    ]
+    rng, words = Random(0), rows[20]["text"].split()
+    copies = []
+    for at in range(len(rows) // 4):
+        text = words.copy()
+        for _ in range(changed):
+            text[rng.randrange(len(text))] = rng.choice(words)
+        copies.append({"id": f"near-{at}", "author": f"near-{at}", "text": " ".join(text)})
+    told, searchers = [], []
+    letter = Exhibit.of(Document(text=" ".join(part("Obama", 3)), id="letter"), "letter")
+    for number, given in enumerate((rows, rows + copies)):
+        source, folder = tmp_path / f"{number}.jsonl", tmp_path / f"{number}"
+        index_files([write_rows(source, given)], folder, trials=0, jobs=1)
+        searchers.append(Searcher(folder, verifier))
+        found = search_texts(searchers[-1], [letter], k=300).searched[0]
+        factors = {hit.id: hit.log10_bayes_factor for hit in found.hits}
+        told.append({row["id"]: factors[row["id"]] for row in rows if row is not rows[20]})
+        attack.tried("searches with quotations")
+        for warnings in (found.warnings, link_accounts(searchers[-1]).warnings):
+            assert ("repeats_in_index" in {one.code for one in warnings}) == (number == 1)
+    assert told[1] == pytest.approx(told[0], abs=0.05)
+    before, after = (searcher.population for searcher in searchers)
+    assert before is not None
+    assert after is not None
+    assert before.texts == after.texts
+
+
+def test_a_passage_of_a_long_text_is_found_in_an_index(collection: Searcher) -> None:
+    """Of a long text that is searched for, all is looked at; an index keeps a part."""
+    others = [text for texts in addresses().values() for text in texts[2:6]]
+    long = " ".join([*part("Obama", 1), " ".join(others)[:400_000]])
+    found = search_texts(collection, [Exhibit.of(Document(text=long, id="book"), "book")], k=60)
+    assert "quotes" in found.searched[0].sharing
+
+
+def index_of(rows: list[dict[str, str]], folder: Path) -> Path:
+    index_files([write_rows(folder / "rows.jsonl", rows)], folder / "index", trials=3, jobs=1)
+    return folder / "index"
+
+
+def test_accounts_that_all_share_a_passage_are_not_linked(
+    verifier: Verifier, tmp_path: Path, attack: Attack
+) -> None:
+    letter = part("Taft", 1)
+    rows = [
+        {"id": f"{at}", "author": f"{at}", "text": " ".join([*letter[at:], f"number {at}"])}
+        for at in range(30)
+    ]
+    searcher = Searcher(index_of(rows, tmp_path), verifier)
+    links = link_accounts(searcher)
+    attack.tried("links with quotations")
+    assert not links.links
+    assert not links.drawn
+    assert links.sharing
+    assert search_texts(searcher, [Exhibit.of(Document(text="A word."), "")]).measured
+
+
+def test_a_notice_that_most_texts_of_an_index_have_sets_no_two_apart(
+    verifier: Verifier, tmp_path: Path, attack: Attack
+) -> None:
+    rows = [
+        {"id": f"{name}-{at}", "author": name, "text": " ".join(text.split()[500:900])}
+        for name, texts in addresses().items()
+        for at, text in enumerate(texts[:2])
+    ]
+    told = []
+    for notice in ("", f" {NOTICE}"):
+        (folder := tmp_path / f"with{len(notice)}").mkdir()
+        given = [{**row, "text": row["text"] + notice} for row in rows]
+        searcher = Searcher(index_of(given, folder), verifier)
+        letter = Document(text=" ".join(part("Obama", 3)) + notice, id="letter")
+        (found,) = search_texts(searcher, [Exhibit.of(letter, "")], k=200).searched
+        attack.tried("searches with quotations")
+        assert not found.sharing
+        assert not {"repeats_in_index", "shared_text"} & {one.code for one in found.warnings}
+        assert searcher.population is not None
+        assert searcher.population.texts == len(rows)
+        told.append({hit.id: hit.log10_bayes_factor for hit in found.hits})
+        assert link_accounts(searcher).looked_at
+    changes = [abs(told[1][id] - told[0][id]) for id in told[0]]
+    assert np.median(changes) < 0.15

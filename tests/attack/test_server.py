@@ -30,7 +30,7 @@ jsonschema = pytest.importorskip("jsonschema")
 sys.path += [str(Path(__file__).parents[1] / "web"), str(Path(__file__).parents[2] / "benchmarks")]
 from attackers import endless_pdf, upload  # noqa: E402
 from fastapi.testclient import TestClient  # noqa: E402
-from map.test_map_page import made as made_map  # noqa: E402
+from made_maps import made as made_map  # noqa: E402
 from serving import BICYCLE, GARDEN, RAILWAY, SECRET, docx, open_service, running  # noqa: E402
 from starlette.datastructures import Headers  # noqa: E402
 
