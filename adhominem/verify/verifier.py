@@ -132,9 +132,10 @@ class Verifier:
         """Compare two sides, each a text or several by one author.
 
         `prior_same_author` is yours to state: the texts do not give it. Within 0.5 ± `delta` the
-        probability is too close to call. Several texts of a side are weighed together by the
-        two-covariance model, not joined and not averaged. A `population` is made of texts of the
-        same genre as those compared: see `population`. Companions in it are not drawn on.
+        probability is too close to call. Several texts of a side are compared by the mean of what
+        sets each apart from its genre, not joined; how many there are, and how well they agree,
+        counts in what that is worth. A `population` is made of texts of the same genre as those
+        compared: see `population`. Companions in it are not drawn on.
         """
         comparison = self.compare(first, second, population)
         return self.judge(comparison, prior_same_author, delta, scale)
