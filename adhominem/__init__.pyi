@@ -83,10 +83,9 @@ from adhominem.report.files import write_report as write_report
 from adhominem.report.html import report_page as report_page
 from adhominem.report.report import Report as Report
 from adhominem.report.report import make_report as make_report
+from adhominem.scoring.calibration import Calibration as Calibration
 from adhominem.scoring.decision import VerbalScale as VerbalScale
-from adhominem.scoring.fitting import calibrate as calibrate
 from adhominem.scoring.population import Population as Population
-from adhominem.scoring.scale import Calibration as Calibration
 from adhominem.scoring.two_covariance import TwoCovariance as TwoCovariance
 from adhominem.text.corpus import PackedCorpus as PackedCorpus
 from adhominem.text.exhibits import Exhibit as Exhibit

@@ -254,7 +254,7 @@ PRESETS = {
             distance="",
             in_batch_negatives=1.0,
             in_batch_form="cosine",
-            stop_gradient_at_lev=True,  # the Bayes factor is that of `styles`, fitted afterwards
+            stop_gradient_at_lev=True,  # the Bayes factor is that of the genres, fitted afterwards
         ),
         training=TrainingOptions(
             epochs=64,

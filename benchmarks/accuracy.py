@@ -4,9 +4,9 @@
 
 CORPORA holds train/NAME.jsonl.xz (for the baselines) and dev/NAME/. For every dev set it prints
 AUC, c@1, overall (2020), Cllr and Cllr_min of each baseline, of each member of the model by itself,
-and of the model: without a relevant population, with the set's own texts as one, and where these
-draw on companions, too (as `--population input` does). Pairs are answered with even priors, all of
-them. A member by itself is calibrated if its own folder says how.
+and of the model: without a relevant population, and with the set's own texts as one (as
+`--population input` does). Pairs are answered with even priors, all of them, whatever they are. A
+member by itself is calibrated if its own folder says how.
 
 Two baselines know the population as well, and need no training: the cosine of TF-IDF vectors that
 are fitted to the set's own texts, less their mean. `--no-baselines` leaves the others out.
@@ -50,7 +50,6 @@ MEASURES = {
 MODES = {
     "": "without a population",
     ", population": "with one",
-    ", companions": "with companions",
 }
 LENGTHS = (150, 300, 600, 1_200)
 HONEST = 0.9  # Cllr of the shortest length that is said to be enough
@@ -68,11 +67,7 @@ def of_factors(factors: np.ndarray, same_author: np.ndarray) -> Row:
 def all_modes(verifier: Verifier, first: AnyLevs, second: AnyLevs) -> list[np.ndarray]:
     """(pairs,) for each of MODES: log Bayes factors."""
     levs = joined([first, second])
-    populations = [
-        None,
-        verifier.population_of(levs),
-        verifier.population_of(levs, companions=True),
-    ]
+    populations = (None, verifier.population_of(levs))
     return [verifier.score(first, second, population) for population in populations]
 
 

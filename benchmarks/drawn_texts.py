@@ -30,7 +30,7 @@ from adhominem.index.files import (
 )
 from adhominem.index.finish import read_view, with_codes, with_view
 from adhominem.index.packing import PackedLevs
-from adhominem.index.store import DIGEST_BYTES, Store, Texts, sums_of
+from adhominem.index.store import DIGEST_BYTES, Store, Texts, sum_of
 from adhominem.processes import worker_pool
 
 TEXTS = 10  # of an author that is drawn, at most
@@ -127,7 +127,7 @@ def drawn_shard(real: Path, output: Path, number: int) -> Shard:
         count += len(levs)
     packed = PackedLevs.of(joined(rows))
     del rows
-    parts = [sums_of(packed.levs(part)) for part in np.array_split(np.arange(SHARD), 8)]
+    parts = [sum_of(packed.levs(part)) for part in np.array_split(np.arange(SHARD), 8)]
     rng = np.random.default_rng(number)
     texts = Texts(
         Strings.of([f"drawn-{number}-{at}" for at in range(SHARD)]),
@@ -137,7 +137,7 @@ def drawn_shard(real: Path, output: Path, number: int) -> Shard:
         rng.integers(0, 256, (SHARD, DIGEST_BYTES), np.uint8),
         np.ones(SHARD, np.uint8),
         packed,
-        *(np.sum(several, axis=0) for several in zip(*parts, strict=True)),
+        np.sum(parts, axis=0),
     )
     return Shard(texts=SHARD, levs=write_arrays(output, name, texts.arrays()))
 

@@ -3,8 +3,8 @@
     python benchmarks/memory.py CORPORA [--against CHECKOUT] [--pairs 4000] [--texts 2800 8000]
 
 Pairs are drawn among so many texts of 300 words: documents of each corpus in CORPORA, joined and
-cut. They are answered with `--population input`, in one process. Among up to 3,000 texts companions
-are looked for; of more, a population is drawn. The floor is what a single pair takes: the model.
+cut. They are answered with `--population input`, in one process. Of more than 1,000 texts, a
+population is drawn. The floor is what a single pair takes: the model.
 With --against, another checkout of this project does the same, each in a process of its own.
 """
 
@@ -46,14 +46,12 @@ def child(path: Path, population: bool) -> Record:
             path,
             path.with_suffix(".answers.jsonl"),
             population="input" if population else None,
-            companions=population,
         )
     done.output.unlink()
     return {
         "peak_mb": result.peak_mb,
         "seconds": result.seconds,
         "texts": done.texts_encoded,
-        "companions": done.companions,
     }
 
 
@@ -86,10 +84,8 @@ def main() -> None:
     checkouts = {"this": Path(__file__).parents[1]}
     if arguments.against:
         checkouts["the other"] = arguments.against.resolve()
-    print(
-        "| pairs | texts | companions | checkout | peak memory in MB | less the floor | seconds |"
-    )
-    print("|---" * 7 + "|")
+    print("| pairs | texts | checkout | peak memory in MB | less the floor | seconds |")
+    print("|---" * 6 + "|")
     with TemporaryDirectory() as scratch:
         single, many = Path(scratch, "one.jsonl"), Path(scratch, "pairs.jsonl")
         texts = list(texts_of(arguments.corpora, arguments.words, max(arguments.texts)))
@@ -102,9 +98,9 @@ def main() -> None:
             write_pairs(many, texts[:count], arguments.pairs)
             for name, checkout in checkouts.items():
                 record = measure(checkout, many)
-                peak, told = record["peak_mb"], "yes" if record["companions"] else "no"
+                peak = record["peak_mb"]
                 print(
-                    f"| {arguments.pairs:,} | {record['texts']:,} | {told} | {name} | {peak:,.0f} "
+                    f"| {arguments.pairs:,} | {record['texts']:,} | {name} | {peak:,.0f} "
                     f"| {peak - floors[name]:,.0f} | {record['seconds']:,.0f} |",
                     flush=True,
                 )

@@ -35,11 +35,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=10)
     arguments = parser.parse_args()
     verifier = load(arguments.model)
-    styles, rng = verifier.lead.styles, np.random.default_rng(0)
-    assert styles is not None
+    genres, rng = verifier.lead.genres, np.random.default_rng(0)
+    assert genres is not None
 
     def share(populations: list[FloatArray]) -> str:
-        return f"{np.mean([bool(styles.groups(levs)) for levs in populations]):.1%}"
+        return f"{np.mean([bool(genres.groups(levs)) for levs in populations]):.1%}"
 
     def drawn(levs: FloatArray, count: int) -> FloatArray:
         return levs[rng.permutation(len(levs))[:count]]

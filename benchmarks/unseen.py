@@ -12,11 +12,11 @@ then know where they lie, but for those that are like the group. WORK keeps the 
 say: what is there already is not done again, so several of these may run side by side, each with
 groups and presets of its own, before one prints the tables of all.
 
-Printed is the AUC of each member's standing (`scoring.measures`), of their sum, and of all measures
-fused by logistic regression on the sets of other groups, without a population and with the set's
-own texts as one. No dev set takes part in a training. `--models` are further models, measured on
-all sets, as they are and as if they could not guess the genres of the set's group; what they were
-trained on they cannot forget. `--card` puts the tables into the card of the first of them.
+Printed is the AUC of each member's log Bayes factor and of their sum, before calibration, without a
+population and with the set's own texts as one. No dev set takes part in a training. `--models` are
+further models, measured on all sets, as they are and as if they did not know the genres of the
+set's group; what they were trained on they cannot forget. `--card` puts the tables into the card of
+the first of them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -35,10 +36,8 @@ from adhominem.evaluation.pan import auc
 from adhominem.models.card import card_with_unseen
 from adhominem.models.folder import model_folder, read_models
 from adhominem.models.member import AnyModel
-from adhominem.scoring.fitting import group_weights, logistic
-from adhominem.scoring.members import MemberScorer, StyleScorer
+from adhominem.scoring.members import GenreMember
 from adhominem.scoring.population import Population
-from adhominem.scoring.scale import Scales
 from adhominem.scoring.scorer import Scorer
 from adhominem.text.corpus import PackedCorpus, is_packed
 
@@ -58,9 +57,7 @@ FIRST_GENRES = ("blogs", "gutenberg", "parliament", "reddit", "scotus", "scp", "
 # Sets of genres that no training has, and genres like them of which a model may know the place.
 NEVER_TRAINED_ON = {"c50": ("news", "newswire", "editorials"), "fanfic18": ("stories",)}
 MODES = ("alone", "population")
-MEASURES = ("standing", "remoteness", "kinship", "spread")
-RIDGES = (0.1, 1e-3)  # of the fusion, by mode: weights carry over less where the genre is a guess
-Said = Mapping[str, np.ndarray]  # by dev set: (modes, measures, pairs), the standing first
+Said = Mapping[str, np.ndarray]  # by dev set: (modes, pairs), log Bayes factors
 
 
 def without(corpus: PackedCorpus, genres: Sequence[str]) -> PackedCorpus:
@@ -89,16 +86,14 @@ def without(corpus: PackedCorpus, genres: Sequence[str]) -> PackedCorpus:
 
 
 def measured(model: AnyModel, dev: Mapping[str, PackedCorpus]) -> tuple[Said, Said]:
-    """A member's measures: as it is, and as if the genres of a set's group were unknown to it."""
-    assert model.styles is not None
+    """A member's evidence: as it is, and as if the genres of a set's group were unknown to it."""
+    assert model.genres is not None
+    member = Scorer((GenreMember(model.genres),))
     encoder = model.encoder()
     known: dict[str, np.ndarray] = {}
     unknown: dict[str, np.ndarray] = {}
     for name, pairs in dev.items():
-        scorer: MemberScorer = StyleScorer(model.styles)
-        guessing = Scorer((scorer,), Scales())
-        for genre in group_of(name):
-            scorer = scorer.without(genre)
+        ignorant = reduce(Scorer.without, group_of(name), member)
         keys = [pairs.document(at).tobytes() for at in range(len(pairs))]
         distinct = list(dict.fromkeys(keys))
         place = {key: at for at, key in enumerate(distinct)}
@@ -111,20 +106,17 @@ def measured(model: AnyModel, dev: Mapping[str, PackedCorpus]) -> tuple[Said, Sa
         levs = np.concatenate([levs, tokens], axis=1)  # (texts, lev_size + 1)
         first, second = np.array([place[key] for key in keys]).reshape(-1, 2).T
         population = Population.of(levs)
-        for said, path in ((known, guessing), (unknown, Scorer((scorer,), Scales()))):
-            members = [
-                path.scores(levs[first], levs[second], given).members[0]
-                for given in (None, population)
+        for said, scorer in ((known, member), (unknown, ignorant)):
+            scores = [
+                scorer.scores(levs[first], levs[second], given) for given in (None, population)
             ]
-            said[name] = np.array(
-                [[getattr(member, measure) for measure in MEASURES] for member in members]
-            )
+            said[name] = np.array([one.total for one in scores])
     return known, unknown
 
 
 def with_places(model: AnyModel, places: PackedCorpus) -> AnyModel:
     """A member that knows where texts of further genres lie, but was not trained on any."""
-    assert model.styles is not None
+    assert model.genres is not None
     labels = places.labels
     texts = [[places.types[number] for number in places.document(at)] for at in range(len(places))]
     levs = model.encoder().encode(texts, [[] for _ in texts])
@@ -132,7 +124,7 @@ def with_places(model: AnyModel, places: PackedCorpus) -> AnyModel:
         name: levs[labels.corpus == at].mean(axis=0, dtype=np.float64)
         for at, name in enumerate(labels.corpus_names)
     }
-    return replace(model, styles=model.styles.with_genres(centres))
+    return replace(model, genres=model.genres.with_centres(centres))
 
 
 def open_dev(folder: Path, names: Sequence[str]) -> dict[str, PackedCorpus]:
@@ -245,7 +237,7 @@ def tables(
     yield "|---" * (2 + len(heads)) + "|"
     for name, same_author in truth.items():
         cells = [
-            auc(said[name][mode, 0], same_author) if name in said else np.nan
+            auc(said[name][mode], same_author) if name in said else np.nan
             for said in sums.values()
             for mode in range(len(MODES))
         ]
@@ -263,47 +255,19 @@ def tables(
         for system, members in systems.items():
             if not all(name in sums[system] for name in names):
                 continue
-            rows = {**members, "sum": sums[system], "fused": _fused(list(members.values()), truth)}
+            rows = {**members, "sum": sums[system]}
             for member, said in rows.items():
                 means = [
-                    float(np.mean([auc(said[at][mode, 0], truth[at]) for at in names] or np.nan))
+                    float(np.mean([auc(said[at][mode], truth[at]) for at in names] or np.nan))
                     for mode in range(len(MODES))
                 ]
                 yield f"| {system}: {member} | {' | '.join(map(_number, means))} |"
 
 
 def _sum(members: Sequence[Said]) -> Said:
-    """By dev set that all members have: the sum of their standings, (modes, 1, pairs)."""
-    return {
-        name: np.sum([said[name][:, :1] for said in members], axis=0) for name in _common(members)
-    }
-
-
-def _fused(members: Sequence[Said], truth: Mapping[str, np.ndarray]) -> Said:
-    """By dev set: their measures with weights that are fitted to the sets of other groups.
-
-    Each of these counts by the root of its pairs. Where there are none, it is the plain sum.
-    """
-    names, result = _common(members), dict(_sum(members))
-    for name in names:
-        others = [other for other in names if other != name and other not in group_of(name)]
-        if not others:
-            continue
-        same_author = np.concatenate([truth[other] for other in others])
-        sizes = [len(truth[other]) for other in others]
-        weight = group_weights(np.repeat(np.arange(len(others)), sizes), same_author)
-        for mode, ridge in enumerate(RIDGES):
-            rows = [np.concatenate([said[other][mode] for said in members]) for other in others]
-            weights = logistic(np.concatenate(rows, axis=1), same_author, weight, ridge)
-            result[name][mode, 0] = weights[1:] @ np.concatenate(
-                [said[name][mode] for said in members]
-            )
-    return result
-
-
-def _common(members: Sequence[Said]) -> list[str]:
-    """The dev sets that all members have."""
-    return [name for name in members[0] if all(name in said for said in members)]
+    """By dev set that all members have: the sum of what they say, (modes, pairs)."""
+    common = [name for name in members[0] if all(name in said for said in members)]
+    return {name: np.sum([said[name] for said in members], axis=0) for name in common}
 
 
 def _number(value: float) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -328,26 +327,8 @@ def mixed_folder(
     made = make_ensemble(members, folder / "mixed", corpus=ngram_run.data.corpus).model
     rows = write_rows(folder / "rows.jsonl", rich_rows("letters", 40, 4, "-calibration-"))
     write_pair_set(find_sources(rows), folder / "letters")
-    with whatever_company():
-        calibrate_model(made, {"letters": list(read_pairs(folder / "letters"))})
+    calibrate_model(made, {"letters": list(read_pairs(folder / "letters"))})
     return made
-
-
-@contextmanager
-def whatever_company() -> Iterator[None]:
-    """Calibrated so, texts draw on companions though made-up authors' habits are slight."""
-    from adhominem.jobs import scored_cases
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scored_cases, "_FILES_OF_PAIRS", 0)
-        yield
-
-
-@pytest.fixture(scope="module")
-def any_company() -> Iterator[None]:
-    """See `whatever_company`."""
-    with whatever_company():
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -154,14 +154,12 @@ def ngram_contribution(
 
 
 BALANCE = Balance(
-    context=0.8,
-    likeness=1.23 * log(10) - 0.8,
     log_bayes_factor=1.23 * log(10),
     habits=0.7,
     names=-0.1,
     named=("Anne", BAD),
     other_ngrams=0.3,
-    rest=1.23 * log(10) - 1.7,
+    rest=1.23 * log(10) - 0.9,
 )
 
 

@@ -72,8 +72,8 @@ def test_a_name_of_the_page_exists_in_the_package(name: str) -> None:
 
 def test_a_name_that_is_gone_would_be_noticed() -> None:
     assert len(NAMES) > 80
-    assert exists("Measures.standing")
-    assert exists("--no-companions")
+    assert exists("Levels.genre_part")
+    assert exists("--population")
     assert exists("typicality.safetensors")
-    for name in ("Styles.genre_atypicality", "Scores.context", "kinds.json", "--kind"):
+    for name in ("Genres.genre_atypicality", "Scores.context", "kinds.json", "--kind"):
         assert not exists(name)

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import compress, islice
 
 import numpy as np
 
-from adhominem.arrays import FloatArray, Levs
+from adhominem.arrays import Levs
 from adhominem.attribute.known import LevStore
 from adhominem.attribute.ranking import GIVEN, NO_POPULATION, OTHERS
 from adhominem.scoring.population import Population
 from adhominem.text.files import Document
-from adhominem.verify.cautions import Caution, caution, listed
+from adhominem.verify.cautions import (
+    Caution,
+    caution,
+    foreign_text,
+    listed,
+    two_genres,
+)
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 
 _MOST_CHECKED = 1_000  # texts that are looked at, be they prose, and of which genre
 _MOSTLY = 0.5  # of a candidate's texts
+_FOREIGN = {"foreign", "other_language"}  # codes
 _FEWEST = 100  # tokens of a text: of fewer, nothing can be said
-_CLEARLY, _HARDLY = 0.9, 0.02  # shares of a genre in a guess
 _OF_GENRE = 5  # texts of a candidate whose genre is guessed
-_SOME_CANDIDATES = 200  # the first, if there are more texts than that
+_SOME_CANDIDATES = 200  # the first of them, if there are more texts than that
 # What a comparison warns of because of its population; the other candidates are no usual one.
 _OF_POPULATION = {"mixed_population", "small_population"}
 
@@ -37,21 +43,20 @@ UNTRIED = caution(
 def cautions_of_ranking(
     verification: Verification,
     *,
-    first: str,
     source: str,
     strange: Sequence[bool],
-    foreign: Mapping[str, float],
     genres: Mapping[str, str],
 ) -> Iterator[Caution]:
     """What speaks against trusting a ranking.
 
-    `verification` is that of the disputed text and the `first` candidate; what is said of its
-    texts, and of a population that was given, holds for all. `strange` says of each candidate
-    whether the texts do not lie among those of the population, which is from this `source`,
-    `foreign` which share of a candidate's texts is no prose that the model knows, and `genres` what
-    each candidate's texts are most like, if they are of two genres.
+    `verification` is that of the disputed text and the first candidate; what is said of its
+    texts, and of a population that was given, holds for all. Texts that are foreign or of another
+    genre are told elsewhere, for all candidates. `strange` says of each candidate whether the texts
+    do not lie among those of the population, which is from this `source`, and `genres` what each
+    candidate's texts are most like, if they are of two genres.
     """
-    left_out = {"other_genre_of_population"} | (set() if source == GIVEN else _OF_POPULATION)
+    left_out = {"other_genre_of_population", "two_genres"} | _FOREIGN
+    left_out |= set() if source == GIVEN else _OF_POPULATION
     yield from (told for told in verification.warnings if told.code not in left_out)
     if source == NO_POPULATION:
         yield caution(
@@ -60,14 +65,6 @@ def cautions_of_ranking(
             "such texts have in common",
             "the Bayes factors are less reliable than with a population",
             "give a population: texts of the same genre and time by other people",
-        )
-    if odd := [name for name, share in foreign.items() if share >= _MOSTLY and name != first]:
-        yield caution(
-            "foreign_candidate",
-            f"texts in another language, or not running prose: those of {listed(odd)}",
-            "the Bayes factors of these candidates mean little, and cannot be set beside those of "
-            "the others",
-            "give running prose by them in the language of the disputed text",
         )
     if source == GIVEN and sum(strange) > len(strange) / 2:
         yield caution(
@@ -82,8 +79,40 @@ def cautions_of_ranking(
         yield _of_two_genres(genres)
 
 
+def foreign_candidates(names: Sequence[str]) -> Caution:
+    """What is said of candidates most of whose texts are foreign."""
+    return caution(
+        "foreign_candidate",
+        f"texts in another language, or not running prose: those of {listed(names)}",
+        "no statement is made on these candidates, whose Bayes factors mean nothing",
+        "give running prose by them in the language of the disputed text",
+    )
+
+
+def obstacles_of(verifier: Verifier, documents: Sequence[Document]) -> list[Caution | None]:
+    """For each text why no statement is made on it, as `verify` says it; None where one is."""
+    told = []
+    for text in documents:
+        words = verifier.lead.tokenizer.tokens(text.text)
+        departure = None if verifier.prose is None else verifier.prose.departure(text.text, words)
+        told.append(foreign_text(text.id, words, departure, verifier.lead.vocabulary.words))
+    return told
+
+
+def foreign_texts(verifier: Verifier, documents: Sequence[Document]) -> Iterator[Caution]:
+    """Texts among others that are not what the model was made for."""
+    odd = verifier.no_statement_on(documents).tolist()
+    if names := [text.id for text in compress(documents, odd)]:
+        yield caution(
+            "foreign",
+            f"not running prose of a kind that the model knows: {listed(names)}",
+            "what is told means little as far as it rests on such texts",
+            "look at them with `adhominem verify`, which says what is unusual about a text",
+        )
+
+
 def cautions_of_others(
-    verifier: Verifier, disputed: Sequence[Document], levs: Levs
+    disputed: Sequence[Document], levs: Levs, obstacles: Sequence[Caution | None]
 ) -> Iterator[Caution]:
     """Of disputed texts that are ranked by themselves, beside the first: short ones, no prose."""
     if not len(levs):
@@ -98,8 +127,7 @@ def cautions_of_others(
             "leave them out, or give longer ones",
             decides=True,
         )
-    foreign = verifier.foreign(disputed, levs).tolist()
-    if odd := [text.id for text, is_odd in zip(disputed, foreign, strict=True) if is_odd]:
+    if odd := [text.id for text, why in zip(disputed, obstacles, strict=True) if why is not None]:
         yield caution(
             "foreign",
             f"disputed texts in another language, or not running prose: {listed(odd)}",
@@ -131,34 +159,23 @@ def other_genres(
     candidates: Mapping[str, Sequence[Document]],
     store: LevStore,
 ) -> Iterator[Caution]:
-    """Candidates whose texts are clearly of another genre than the disputed ones.
-
-    By these limits, hardly one in a thousand pairs of one genre is taken to be of two, but only the
-    plainest of the others are told.
-    """
-    styles = verifier.lead.styles
-    if styles is None:
-        return
-
-    def guess(levs: Levs) -> FloatArray:
-        assert styles is not None
-        return styles.guess(verifier.scorer.lead_columns(levs))  # (genres,)
-
-    here = guess(disputed)
-    apart: dict[int, list[str]] = {}  # by their genre
+    """Candidates whose texts are clearly of another genre than the disputed ones."""
+    here = verifier.scorer.genre_shares(disputed)
+    genre, apart = "", dict[str, list[str]]()  # of the disputed texts; candidates by theirs
     for name, documents in _looked_at(candidates, _OF_GENRE):
         texts, levs = store(documents)
-        there = guess(levs) if texts else here
-        clear = min(here.max(), there.max()) > _CLEARLY
-        if clear and max(here[there.argmax()], there[here.argmax()]) < _HARDLY:
-            apart.setdefault(int(there.argmax()), []).append(name)
-    names = [verifier.genre_names.get(genre, genre) for genre in styles.genres]
+        if texts and (both := two_genres(here, verifier.scorer.genre_shares(levs))):
+            genre = both[0]
+            apart.setdefault(both[1], []).append(name)
     if apart:
-        told = "; ".join(f"{listed(those)} (most like {names[at]})" for at, those in apart.items())
-        like = names[int(here.argmax())]
+        names = {one: verifier.genre_names.get(one, one) for one in (genre, *apart)}
+        told = "; ".join(
+            f"{listed(those)} (most like {names[one]})" for one, those in apart.items()
+        )
         yield caution(
             "other_genre_of_candidate",
-            f"texts of another genre than the disputed one (most like {like}): those of {told}",
+            "texts of another genre than the disputed one (most like "
+            f"{names[genre]}): those of {told}",
             "what sets the genres apart then counts against these candidates",
             "give texts by them of the disputed text's genre",
         )
@@ -171,32 +188,25 @@ def candidates_by_genre(
     store: LevStore,
 ) -> dict[str, str]:
     """Which of two genres the texts of each candidate are more like; empty if they are of one."""
-    styles = verifier.lead.styles
-    if population is None or not population.groups or styles is None:
-        return {}
-    places = sorted({styles.genres.index(group.genre) for group in population.groups})
-    if len(places) < 2:
+    groups = sorted({group.genre for group in population.groups}) if population else []
+    if len(groups) < 2:
         return {}
     genres: dict[str, str] = {}
     for name, documents in _looked_at(candidates, _OF_GENRE):
         texts, levs = store(documents)
         if texts:
-            shares = styles.guess(verifier.scorer.lead_columns(levs))
-            genre = styles.genres[max(places, key=lambda at: float(shares[at]))]
+            genre = max(groups, key=verifier.scorer.genre_shares(levs).__getitem__)
             genres[name] = verifier.genre_names.get(genre, genre)
     return genres if len(set(genres.values())) > 1 else {}
 
 
-def foreign_shares(
-    verifier: Verifier, candidates: Mapping[str, Sequence[Document]], store: LevStore
-) -> dict[str, float]:
-    """Which share of each candidate's texts is not what the model was made for."""
-    shares: dict[str, float] = {}
-    for name, documents in _looked_at(candidates, _MOST_CHECKED):
-        texts, levs = store(documents)
-        if texts:
-            shares[name] = float(verifier.foreign(texts, levs).mean())
-    return shares
+def mostly_foreign(verifier: Verifier, candidates: Mapping[str, Sequence[Document]]) -> list[str]:
+    """The candidates most of whose texts are not what the model was made for."""
+    return [
+        name
+        for name, documents in _looked_at(candidates, _MOST_CHECKED)
+        if verifier.no_statement_on(documents).mean() >= _MOSTLY
+    ]
 
 
 def _looked_at(

@@ -16,6 +16,7 @@ import numpy as np
 
 import adhominem
 from adhominem.arrays import FloatArray, IntArray
+from adhominem.attribute.cautions import foreign_texts
 from adhominem.attribute.habits import GROUPS, Counts, count_features, counting_member, telling
 from adhominem.attribute.rates import Rates, compare_rates
 from adhominem.errors import OptionError
@@ -25,7 +26,7 @@ from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.pairs.passages import without_shared
 from adhominem.records import Options, Within, with_schema
 from adhominem.text.files import Document
-from adhominem.verify.cautions import foreign_texts, passages_taken_out
+from adhominem.verify.cautions import passages_taken_out
 from adhominem.verify.verifier import Verifier
 
 FEWEST_TEXTS = 3  # of each side, from which on rates may vary between texts, not slices
@@ -128,7 +129,7 @@ def contrast_texts(
         if not side:
             raise OptionError(f"{name} has no texts; expected at least one")
     (first, second), taken_out = without_shared([first, second])
-    foreign = verifier.in_other_letters([*first, *second])
+    cautions = [*passages_taken_out(taken_out), *foreign_texts(verifier, [*first, *second])]
     counts = count_features(member, [first, second, usual], options.slice, on_texts)
     by_text = min(len(first), len(second)) >= FEWEST_TEXTS
     rates = compare_rates(counts.side(0, by_text=by_text), counts.side(1, by_text=by_text))
@@ -147,10 +148,7 @@ def contrast_texts(
         intervals_over="texts" if by_text else "slices",
         groups=tuple(made),
         population=population,
-        remarks=tuple(
-            [one.message for one in (*passages_taken_out(taken_out), *foreign_texts(foreign))]
-            + _remarks(sides, first, second, by_text)
-        ),
+        remarks=tuple([one.message for one in cautions] + _remarks(sides, first, second, by_text)),
         model=verifier.name,
         model_sha256=verifier.sha256,
         version=adhominem.__version__,

@@ -25,7 +25,10 @@ from adhominem.attribute.cautions import (
     candidates_by_genre,
     cautions_of_others,
     cautions_of_ranking,
-    foreign_shares,
+    foreign_candidates,
+    foreign_texts,
+    mostly_foreign,
+    obstacles_of,
     other_genres,
 )
 from adhominem.attribute.known import Encode, LevStore, in_batches
@@ -41,11 +44,16 @@ from adhominem.attribute.posterior import check_prior, is_any, posteriors
 from adhominem.attribute.ranking import (
     GIVEN,
     NO_POPULATION,
+    NO_STATEMENT,
+    NONE_OF_THEM,
+    ONE_OF_THEM,
     OTHERS,
+    UNDECIDED,
     DisputedText,
     RankedCandidate,
     RankedCase,
     Ranking,
+    evidence,
     support,
 )
 from adhominem.attribute.trust import MOST_TRIALS, try_known_texts
@@ -56,6 +64,7 @@ from adhominem.scoring.factors import LogBayesFactors
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
+from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier
 
 _LOG_10 = float(np.log(10))
@@ -78,6 +87,11 @@ class _Scored:
     def factors(self) -> LogBayesFactors:
         """(cases, candidates)."""
         return joined_factors(self.parts)
+
+    def strongest_first(self) -> list[str]:
+        """The candidates by their greatest Bayes factor of all cases."""
+        order = np.argsort(-self.factors.unbounded.max(axis=0), kind="stable")
+        return [self.names[at] for at in order]
 
 
 def rank_texts(
@@ -102,9 +116,10 @@ def rank_texts(
     Several disputed texts are taken to be by one author, unless they are ranked `one_by_one`. The
     prior probability that none of the candidates wrote them is `prior_none`, and the candidates
     share the rest evenly. Without a `population`, it is the texts of the other candidates; one
-    that is given is told by its `population_name`. At most
-    so many `trials` with the known texts show how far to trust the answer; 0 leaves them out. With
-    `explained`, what speaks for the first candidate over the next ones is worked out, too.
+    that is given is told by its `population_name`. No statement is made on disputed texts, or on
+    candidates, that are not what the model was made for. At most so many `trials` with the known
+    texts show how far to trust the answer; 0 leaves them out. With `explained`, what speaks for the
+    first candidate over the next ones is worked out, too.
 
     `unreadable` are candidates of whom no text could be read, and `encode` says how texts get their
     LEVs, if not by the verifier.
@@ -121,8 +136,23 @@ def rank_texts(
     groups = [[at] for at in range(len(levs))] if one_by_one else [list(range(len(levs)))]
     against = population_of_case(material, population, store, seed, population_name)
     scored = _score(verifier, material, store, levs, groups, against, _part(on_progress, 0, 0.6))
+    known = {name: material.candidates[name] for name in scored.strongest_first()}
+    foreign = mostly_foreign(verifier, known)
+    known = {name: texts for name, texts in known.items() if name not in foreign}
+    on_foreign = [foreign_candidates(foreign)] if foreign else []
+    if not known:
+        on_foreign = [replace(told, decides=True) for told in on_foreign]
+    odd = obstacles_of(verifier, [exhibit.document for exhibit in material.disputed])
     cases = [
-        _ranked(scored, row, [material.disputed[at] for at in group], prior_none, scale)
+        _ranked(
+            scored,
+            row,
+            [material.disputed[at] for at in group],
+            prior_none,
+            scale or VerbalScale(),
+            foreign,
+            _deciding([*(odd[at] for at in group), *on_foreign]),
+        )
         for row, group in enumerate(groups)
     ]
     trust = None
@@ -141,34 +171,37 @@ def rank_texts(
             seed=seed,
             on_progress=_part(on_progress, 0.6, 0.8),
         )
-    first = cases[0].candidates
+    first = cases[0].candidates[0].name
+    states = cases[0].decision != UNDECIDED
     side = [material.disputed[at] for at in groups[0]]
     shared = against.population(verifier)
     versus: tuple[Versus, ...] = ()
-    if explained:
+    if explained and states:
+        ranked = [row.name for row in cases[0].candidates if row.name in known]
         versus = explain_versus(
             verifier,
             side,
-            {row.name: material.candidates[row.name] for row in first[:_EXPLAINED]},
+            {name: known[name] for name in ranked[:_EXPLAINED]},
             shared,
             on_progress=_part(on_progress, 0.8, 1.0),
         )
     warnings = [
         *material.cautions,
         *without_texts(scored.without),
+        *(told for told in odd[: len(side)] if told is not None),
+        *on_foreign,
+        *(foreign_texts(verifier, known[first]) if first in known else ()),
         *cautions_of_ranking(
-            verifier.verify(side, list(material.candidates[first[0].name]), population=shared),
-            first=first[0].name,
+            verifier.verify(side, list(material.candidates[first]), population=shared),
             source=against.told.source,
             strange=scored.factors.strange[0].tolist(),
-            foreign=foreign_shares(verifier, material.candidates, store),
-            genres=candidates_by_genre(verifier, shared, material.candidates, store),
+            genres=candidates_by_genre(verifier, shared, known, store),
         ),
-        *other_genres(verifier, levs[: len(side)], material.candidates, store),
+        *(other_genres(verifier, levs[: len(side)], known, store) if states else ()),
         *cautions_of_others(
-            verifier,
             [exhibit.document for exhibit in material.disputed[len(side) :]],
             levs[len(side) :],
+            odd[len(side) :],
         ),
         *([UNTRIED] if trials and trust is None else []),
     ]
@@ -212,6 +245,11 @@ def _disputed(material: CaseMaterial, store: LevStore) -> Levs:
         name = next(text.id for text in asked if id(text) not in kept)
         raise EmptyTextError(NO_WORD, name)
     return levs
+
+
+def _deciding(cautions: Sequence[Caution | None]) -> list[str]:
+    """Why no statement is made."""
+    return [told.message for told in cautions if told is not None and told.decides]
 
 
 def _part(on_progress: OnProgress, begin: float, end: float) -> OnProgress:
@@ -273,26 +311,36 @@ def _ranked(
     row: int,
     disputed: Sequence[Exhibit],
     prior_none: float,
-    scale: VerbalScale | None,
+    scale: VerbalScale,
+    foreign: Sequence[str],
+    obstacles: Sequence[str],
 ) -> RankedCase:
-    """The candidates in order, for one case."""
-    scale = scale or VerbalScale()
+    """The candidates in order, for one case; no statement is made if there are `obstacles`.
+
+    Nor is one made on candidates who are `foreign`: nothing is known of them but their prior.
+    """
     all_factors = scored.factors
     factors, unbounded = all_factors.log_bayes_factor[row], all_factors.unbounded[row]
-    shares, none = posteriors(factors[None], prior_none)
-    order = np.lexsort((unbounded, factors))[::-1].tolist()
+    is_foreign = np.isin(scored.names, list(foreign))  # (candidates,)
+    shares, none = posteriors(np.where(is_foreign, 0.0, factors)[None], prior_none)
+    states = ~is_foreign & (not obstacles)
+    order = np.lexsort((unbounded, factors, ~is_foreign))[::-1].tolist()
     ranked = tuple(
         RankedCandidate(
             name=scored.names[at],
             texts=scored.texts[at],
             words=scored.words[at],
             log10_bayes_factor=float(factors[at]) / _LOG_10,
-            verbal=support(float(factors[at]) / _LOG_10, scale),
+            verbal=support(float(factors[at]) / _LOG_10, scale) if states[at] else NO_STATEMENT,
             at_bound=bool(all_factors.at_bound[row, at]),
-            posterior=float(shares[0, at]),
+            posterior=float(shares[0, at]) if states[at] else None,
         )
         for at in order
     )
+    decision = ONE_OF_THEM if is_any(none)[0] else NONE_OF_THEM
+    verbal = evidence(ranked)
+    if obstacles:
+        decision, verbal = UNDECIDED, f"No statement is made: {'; '.join(obstacles)}."
     return RankedCase(
         disputed=tuple(
             DisputedText(
@@ -303,6 +351,8 @@ def _ranked(
             for exhibit in disputed
         ),
         candidates=ranked,
-        posterior_none=float(none[0]),
-        answer=ranked[0].name if is_any(none)[0] else None,
+        posterior_none=None if obstacles else float(none[0]),
+        verbal=verbal,
+        decision=decision,
+        answer=ranked[0].name if decision == ONE_OF_THEM else None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +10,12 @@ from adhominem.attribute.trust import Trust
 from adhominem.attribute.versus import Versus
 from adhominem.records import with_schema
 from adhominem.scoring.decision import NONE as NO_SUPPORT
-from adhominem.scoring.decision import VerbalScale
+from adhominem.scoring.decision import Decision, VerbalScale
 from adhominem.verify.cautions import Caution
 
+NO_STATEMENT = "no statement is made"
+ONE_OF_THEM, NONE_OF_THEM = "one of the candidates", "none of them"  # decisions
+UNDECIDED = Decision.UNDECIDED.value
 GIVEN, OTHERS, NO_POPULATION = "given", "other candidates", "none"  # sources of a population
 
 
@@ -34,7 +38,7 @@ class RankedCandidate:
     log10_bayes_factor: float  # "this one wrote it" against "somebody else of this population did"
     verbal: str
     at_bound: bool  # whether the Bayes factor is a bound of the calibration
-    posterior: float
+    posterior: float | None  # None: no statement is made
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +46,10 @@ class RankedCase:
     """A disputed text, or several by one author, and who may have written it."""
 
     disputed: tuple[DisputedText, ...]
-    candidates: tuple[RankedCandidate, ...]  # the strongest evidence first
-    posterior_none: float
+    candidates: tuple[RankedCandidate, ...]  # the strongest evidence first, last who is foreign
+    posterior_none: float | None  # None: no statement is made
+    verbal: str  # the strongest evidence, or why no statement is made
+    decision: str  # `one of the candidates`, `none of them`, or `undecided` without a statement
     answer: str | None  # the candidate to name if one must be named; None: none of them
 
     @property
@@ -84,6 +90,16 @@ class Ranking:
     def to_json(self) -> dict[str, Any]:
         """As plain lists, numbers and strings, with the version of the schema."""
         return with_schema(self)
+
+
+def evidence(candidates: Sequence[RankedCandidate]) -> str:
+    """The strongest evidence in words; the first candidate has it."""
+    best = candidates[0]
+    if best.verbal == NO_SUPPORT:
+        return f"{NO_SUPPORT} for any candidate over somebody else of this population"
+    if best.log10_bayes_factor < 0:
+        return f"{best.verbal} every candidate, at the least"
+    return f"{best.verbal} {best.name} over somebody else of this population"
 
 
 def support(log10_bayes_factor: float, scale: VerbalScale) -> str:

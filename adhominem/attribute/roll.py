@@ -113,6 +113,7 @@ class Rolled:
     words: int
     options: RollOptions
     candidates: tuple[Candidate, ...]
+    obstacle: str  # why no statement is made: then nothing is told below; empty where one is made
     states: tuple[str, ...]  # the candidates, and `neither` unless it is ruled out; or the styles
     are_styles: bool  # no candidates were given
     windows: tuple[Window, ...]

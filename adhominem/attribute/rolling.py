@@ -10,7 +10,12 @@ import numpy as np
 import adhominem
 from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.attribute.blocks import Blocks, cut_blocks
-from adhominem.attribute.cautions import other_genres
+from adhominem.attribute.cautions import (
+    foreign_candidates,
+    mostly_foreign,
+    obstacles_of,
+    other_genres,
+)
 from adhominem.attribute.known import LevStore
 from adhominem.attribute.material import sort_out
 from adhominem.attribute.roll import (
@@ -34,11 +39,12 @@ from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.scoring.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
+from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier
 
 _SHORT_WORDS = 200  # of a window: below, single windows say little
 _OF_WHOLE_TEXT = frozenset(  # cautions that hold for the text as a whole, not for its windows
-    ("at_bound", "length_of_population", "longer_than_calibrated", "shared_text")
+    ("at_bound", "length_of_population", "longer_than_calibrated", "shared_text", "two_genres")
 )
 _ONCE = frozenset(  # that say the same with every candidate
     ("no_population", "uncalibrated", "changed_since_calibration")
@@ -65,8 +71,9 @@ def roll_text(
 ) -> Rolled:
     """Say which part of a text is by which of the candidates, or by neither.
 
-    Without candidates, say where its style changes. `on_progress` hears which share of the work is
-    done.
+    Without candidates, say where its style changes. No statement is made on a text that is not what
+    the model was made for, nor on candidates whose texts are not. `on_progress` hears which share
+    of the work is done.
     """
     options = options or RollOptions()
     _check_names(known)
@@ -77,7 +84,30 @@ def roll_text(
             f"{len(known)} candidates, one of whom is said to have written every part; expected "
             "two or more"
         )
-    text = exhibit.document.text
+    known, foreign, obstacle = _without_foreign(verifier, exhibit, known, closed=options.closed)
+    remarks += [told.message for told in foreign]
+    rolled = Rolled(
+        name=exhibit.document.id,
+        text=exhibit.document.text,
+        words=int(blocks.words.sum()),
+        options=options,
+        candidates=(),
+        obstacle=obstacle,
+        states=(),
+        are_styles=not (known or foreign),
+        windows=(),
+        blocks=(),
+        passages=(),
+        changes=(),
+        population=population_name or ("given" if population is not None else ""),
+        population_texts=0 if population is None else population.texts,
+        remarks=tuple(remarks),
+        model=verifier.name,
+        model_sha256=verifier.sha256,
+        version=adhominem.__version__,
+    )
+    if obstacle:
+        return rolled
     candidates, cautions = _candidates(verifier, exhibit, known, population)
     remarks += cautions
     on_progress(0.2)
@@ -104,14 +134,10 @@ def roll_text(
     remarks += _remarks(verifier, blocks, options, population, strange, bool(known))
     on_progress(1.0)
     starts = blocks.word_starts
-    return Rolled(
-        name=exhibit.document.id,
-        text=text,
-        words=int(blocks.words.sum()),
-        options=options,
+    return replace(
+        rolled,
         candidates=tuple(candidates),
         states=states,
-        are_styles=not known,
         windows=tuple(
             Window(
                 start=blocks.window_span(at)[0],
@@ -125,12 +151,7 @@ def roll_text(
         blocks=told,
         passages=make_passages(told, passages),
         changes=() if smoothed is None else make_changes(told, smoothed, options),
-        population=population_name or ("given" if population is not None else ""),
-        population_texts=0 if population is None else population.texts,
         remarks=tuple(dict.fromkeys(remarks)),
-        model=verifier.name,
-        model_sha256=verifier.sha256,
-        version=adhominem.__version__,
     )
 
 
@@ -157,6 +178,19 @@ def _sort_out(exhibit: Exhibit, known: Sequence[Known]) -> tuple[list[Known], li
         if side.name in material.candidates
     ]
     return sides, [caution.message for caution in material.cautions]
+
+
+def _without_foreign(
+    verifier: Verifier, exhibit: Exhibit, known: Sequence[Known], *, closed: bool
+) -> tuple[list[Known], list[Caution], str]:
+    """Candidates with running prose, what is said of the others, and why no statement is made."""
+    texts = {side.name: [one.document for one in side.exhibits] for side in known}
+    names = mostly_foreign(verifier, texts)
+    left = [side for side in known if side.name not in names]
+    foreign = [foreign_candidates(names)] if names else []
+    too_few = foreign if len(left) < (2 if closed else 1) else []
+    told = [*obstacles_of(verifier, [exhibit.document]), *too_few]
+    return left, foreign, "; ".join(one.message for one in told if one is not None)
 
 
 def _candidates(
@@ -298,7 +332,7 @@ def _remarks(
             "without candidates, a change of topic or genre can pass for a change of author, and "
             "two authors of one style for one"
         )
-        if population is None and verifier.lead.styles is not None:
+        if population is None and verifier.lead.genres is not None:
             remarks.append(
                 "no population was given: the model guessed what such texts have in common"
             )

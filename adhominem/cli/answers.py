@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     "PATH|input",
     "Texts of the same genre by anybody; `input`: those of the pairs, all of one genre.",
 )
-@opt.no_companions
 @opt.device
 @opt.prior
 @opt.number("--delta", 0.0, "Answer 0.5 within 0.5 +- delta.", of=opt.DELTA)
@@ -41,7 +40,6 @@ def predict(
     /,
     source: Path | None,
     given: Path | None,
-    no_companions: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -55,15 +53,13 @@ def predict(
         adhominem predict pairs.jsonl -o answers.jsonl --population input --jobs 2
         adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER
     """
-    from adhominem.cli.terminal import print_result, print_table, say, warn
+    from adhominem.cli.terminal import print_result, print_table, warn
     from adhominem.jobs.predict import predict
-    from adhominem.scoring.companions import FEWEST, MOST
 
     path = source or given
     if path is None or (source and given):
         raise click.UsageError("give the input once, as SOURCE or by -i")
-    _check_companions(no_companions, options["population"])
-    done = predict(cases=path, companions=not no_companions, **options, **job)
+    done = predict(cases=path, **options, **job)
     skipped = job["skipped"]
     warn(done.warnings)
     if as_json:
@@ -74,22 +70,6 @@ def predict(
         ["", "answers", "scored now", "texts encoded", "skipped"],
         [["", done.answers, done.scored_now, done.texts_encoded, len(skipped)]],
     )
-    if done.companions:
-        say(
-            f"Texts could draw on companions among {done.population_texts:,}: others of the "
-            "population that look to be by the same author."
-        )
-    elif done.companions is False:
-        say(
-            "Texts could not draw on companions: this needs a model that is calibrated for it, and "
-            f"{FEWEST} to {MOST:,} different texts, three or more of them by most authors, as far "
-            "as can be told."
-        )
-
-
-def _check_companions(no_companions: bool, population: str | None) -> None:
-    if no_companions and population is None:
-        raise click.UsageError("--no-companions needs --population")
 
 
 @click.command()
@@ -105,7 +85,6 @@ def _check_companions(no_companions: bool, population: str | None) -> None:
     "PATH|input",
     "For --model: texts of the same genre; `input`: those of the pairs, all of one genre.",
 )
-@opt.no_companions
 @opt.path("--training", "A model's training.jsonl: its entropy curves go on the page, too.")
 @opt.flag("--missing-as-unanswered", "A pair without an answer is a non-answer.")
 @opt.number(
@@ -118,7 +97,7 @@ def _check_companions(no_companions: bool, population: str | None) -> None:
 @opt.device
 @opt.jobs
 @opt.json
-def evaluate(no_companions: bool, as_json: bool, **options: Any) -> None:
+def evaluate(as_json: bool, **options: Any) -> None:
     """Measure anyone's answers: PAN's scores, and the cost of the evidence.
 
     TRUTH is PAN's truth.jsonl (or a folder with it), ANSWERS are one or more answers.jsonl
@@ -139,8 +118,7 @@ def evaluate(no_companions: bool, as_json: bool, **options: Any) -> None:
         raise click.UsageError("--population is for a model; expected --model with it")
     if options["model"] is not None and options["pairs"] is None:
         raise click.UsageError("--model needs the texts: give them by --pairs")
-    _check_companions(no_companions, options["population"])
-    evaluations = evaluate_files(**options, companions=not no_companions, watch=watch)
+    evaluations = evaluate_files(**options, watch=watch)
     warn(evaluations.warnings)
     if as_json:
         print_result(evaluations)

@@ -139,13 +139,7 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
     "--twin",
     "In place of SETS: a calibrated model with the same settings, trained on fewer authors.",
 )
-@opt.choice(
-    "--method",
-    ["logistic", "isotonic"],
-    "The shape of the map from score to log Bayes factor.",
-    default="logistic",
-)
-@opt.number("--cases", 30, "Cases of each class, of each set under each condition, at most.")
+@opt.number("--cases", 12, "Cases of each class, of each set under each condition, at most.")
 @opt.device
 @opt.jobs
 @opt.runs_job
@@ -156,9 +150,9 @@ def calibrate(
 
     Each of SETS is a genre: texts with their authors in any layout, or a pair set. They are made
     into cases under many conditions: one known text or several, long and short ones, with
-    populations of other authors' texts or without. Fits how much each member counts under
-    these conditions, and the bounds beyond which no Bayes factor is reported, and saves them
-    in the model's folder.
+    populations of other authors' texts or without. Fits how much genres, authors and texts vary
+    for each member, and the bounds beyond which no Bayes factor is reported, and saves them in
+    the model's folder.
 
     To train on all authors, and keep none back: train a twin on some of them, calibrate it by the
     others, then train the model itself on all, and let it take over the calibration of its twin.
@@ -178,7 +172,7 @@ def calibrate(
     if twin is None:
         reports = calibrate_model(model, **options, **job)
     else:
-        for name in ("method", "cases", "device", "jobs"):
+        for name in ("cases", "device", "jobs"):
             if click.get_current_context().get_parameter_source(name) != ParameterSource.DEFAULT:
                 raise click.UsageError(
                     f"--{name} is for SETS; a --twin has its calibration already"
@@ -190,7 +184,7 @@ def calibrate(
     measures = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
     scored = "calibrated by" if twin is None else f"calibration taken over from {twin}, fitted to"
     print_table(
-        f"{model}: {scored} {reports.alone.calibration.pairs:,} cases of "
+        f"{model}: {scored} {reports.alone.cases:,} cases of "
         f"{reports.alone.authors:,} authors without a population",
         ["", *measures],
         [
@@ -199,18 +193,13 @@ def calibrate(
             for title, row in (("before", report.before), ("after", report.after))
         ],
     )
-    for mode, report in reports.modes.items():
-        low, high = report.calibration.widest
+    for mode in reports.modes:
+        low, high = reports.calibration.widest(population=mode == "with one")
         say(
             f"{mode.capitalize()}: no log10 Bayes factor below {low / log(10):.2f} or above "
             f"{high / log(10):.2f} will be reported, under many conditions less."
         )
     say("'After' is of cases whose authors, and of three sets or more whose genre, are new to it.")
-    if reports.companions is None:
-        say(
-            "Companions are not calibrated: too few cases come from sets of 20 texts or more in "
-            "which most authors have at least three texts and can be told apart."
-        )
 
 
 @click.command()

@@ -134,10 +134,6 @@ model = click.option(
     show_default=True,
     help="A shipped model, or a model's folder; or set ADHOMINEM_MODEL.",
 )
-no_companions = flag(
-    "--no-companions",
-    "Draw on no other texts of the population that look to be by the same author.",
-)
 device = text("--device", "cpu, or cuda where there is torch and a GPU.", default="cpu")
 prior = number(
     "--prior prior_same_author",

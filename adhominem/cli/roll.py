@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from adhominem.cli import options as opt
+
+if TYPE_CHECKING:
+    from adhominem.attribute.roll import Rolled
 
 _MARKS = "123456789"
 _BLOCKS_A_LINE = 70
@@ -41,16 +44,32 @@ def roll(job: opt.Job, /, output: Path | None, as_json: bool, **options: Any) ->
         adhominem roll novel.txt --against austen/ --against lady/ --population novels/ -o roll.html
         adhominem roll novel.txt --words 1000 --step 200
     """
-    from adhominem.cli.terminal import complain, print_result, print_table, say
+    from adhominem.cli.terminal import complain, print_result, say
     from adhominem.jobs.roll import roll_files
-    from adhominem.render.roll_page import change_in_words, shown_probability, summary_of
-    from adhominem.render.summary import signed
+    from adhominem.render.roll_page import summary_of
 
     result = roll_files(output=output, **options, **job)
     complain(*(f"warning: {remark}" for remark in result.remarks))
     if as_json:
         print_result(result, job["skipped"])
         return
+    if not result.obstacle:
+        _print_parts(result)
+    say(summary_of(result))
+    say(
+        f"Prior  a change of author every {result.options.passage:,} words on average; "
+        f"population {result.population or 'none'}"
+    )
+    if output is not None:
+        say(f"Written  {output}")
+
+
+def _print_parts(result: Rolled) -> None:
+    """Passages as a table, blocks as marks, and changes."""
+    from adhominem.cli.terminal import print_table, say
+    from adhominem.render.roll_page import change_in_words, shown_probability
+    from adhominem.render.summary import signed
+
     names = [] if result.are_styles else [candidate.name for candidate in result.candidates]
     print_table(
         f"{result.name}, {result.words:,} words",
@@ -75,10 +94,3 @@ def roll(job: opt.Job, /, output: Path | None, as_json: bool, **options: Any) ->
     say(f"A mark for each block: {', '.join(f'{mark} {state}' for mark, state in keys)}")
     for at in range(len(result.changes)):
         say(f"Change  {change_in_words(result, at)}")
-    say(summary_of(result))
-    say(
-        f"Prior  a change of author every {result.options.passage:,} words on average; "
-        f"population {result.population or 'none'}"
-    )
-    if output is not None:
-        say(f"Written  {output}")

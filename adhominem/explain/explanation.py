@@ -5,13 +5,12 @@ windows overlap by a few tokens, passages do not, so nothing is shown twice. All
 character positions in the text as the user gave it.
 
 Attention says where the network looked, not why the comparison came out as it did. For that, the
-log Bayes factor is taken apart (`Balance`): into the context, which is what sides as alike as those
-of one author would come to under these conditions, and what makes these two sides more or less
-alike than that. The latter is shared out twice: among all passages, and among n-grams.
+log Bayes factor is taken apart, from zero on, where the texts favour neither proposition
+(`scoring.contributions`): among all passages, and once more among n-grams (`Balance`).
 
-How much of it a passage has is seen by leaving it out: what the likeness of both sides loses, with
-all else held as it is. The losses of a text's passages are relative to each other, so each passage
-also has the share of its text that its length gives it. Then they add up.
+How much of it a passage has is seen by leaving it out: what the product of both sides loses, with
+all else held as it is. What is left of the share of its text belongs to passages by their length.
+So the contributions of all passages add up to the log Bayes factor.
 """
 
 from __future__ import annotations
@@ -69,17 +68,17 @@ class ExplainedText:
 
 @dataclass(frozen=True)
 class Balance:
-    """What a log Bayes factor is the sum of, in nats. All passages together are the likeness."""
+    """What a log Bayes factor is the sum of, in nats. So is the sum of all passages.
 
-    context: float  # what sides as alike as one author's would come to under these conditions
-    likeness: float  # what it is worth how much more alike these sides are, or less
-    log_bayes_factor: float  # the sum of both; without the bounds that the model keeps to
-    # The likeness in parts, where there is an n-gram profile; else all of it is the rest.
+    Without an n-gram profile, all of it is the rest.
+    """
+
+    log_bayes_factor: float  # the sum; without the bounds that the model keeps to
     habits: float  # the n-grams that are listed
     names: float  # n-grams that are parts of names
     named: tuple[str, ...]  # some of these names
     other_ngrams: float
-    rest: float  # what is no n-gram of the texts: what networks see, and what both sides avoid
+    rest: float  # what networks see, very rare n-grams, and what both sides avoid
 
 
 @dataclass(frozen=True)
@@ -143,18 +142,15 @@ def explain_comparison(
 
 def _balance(comparison: Comparison, ngrams: NgramContributions | None) -> Balance:
     whole = comparison.log_bayes_factor
-    likeness = sum(worth * part.excess for part, worth in comparison.likenesses)
     ngrams = ngrams or NgramContributions((), 0.0, (), 0.0)
     habits = sum(habit.contribution for habit in ngrams.habits)
     return Balance(
-        context=whole - likeness,
-        likeness=likeness,
         log_bayes_factor=whole,
         habits=habits,
         names=ngrams.names,
         named=ngrams.named,
         other_ngrams=ngrams.all - ngrams.names - habits,
-        rest=likeness - ngrams.all,
+        rest=whole - ngrams.all,
     )
 
 
@@ -197,9 +193,9 @@ def _contributions(comparison: Comparison, side: int, number: int, tokens: IntAr
         times = np.ones_like(times)  # without it nothing would be left of the text
     total = np.zeros(len(tokens))
     losses = comparison.losses(side, number, times)
-    for (likeness, worth), lost in zip(comparison.likenesses, losses, strict=True):
-        share = likeness.shares(side)[number]
-        total += worth * (lost + sizes * (share - lost.sum()))
+    for contribution, lost in zip(comparison.contributions, losses, strict=True):
+        share = contribution.shares(side)[number]
+        total += lost + sizes * (share - lost.sum())
     return total
 
 

@@ -1,9 +1,10 @@
 """Which n-grams contribute most to a log Bayes factor, and where they stand.
 
-Two sides are alike where both have more of an n-gram than is usual, or both less; they differ where
-one has more and the other has not. How alike they are is a sum over n-grams (`scoring.likeness`).
-What an n-gram contributes is its term in that sum, times what the likeness is worth. The context,
-such as how unusual both texts are in all, stays as it is.
+A log Bayes factor has a product of both sides, and all else (`scoring.contributions`). The product
+is a sum over n-grams: it speaks for one author where both sides have more of an n-gram than is
+usual, or both less. All else, mostly against one author, is shared out among n-grams by the squares
+of how far both sides depart from the usual. So an n-gram in which both depart alike speaks for one
+author, and one in which only one of them does, for two.
 
 What is usual is known to a profile, where an n-gram has a dimension of its own, and the centre of
 the genre a value there. Another n-gram member takes the n-gram to be as far from usual as the
@@ -82,8 +83,10 @@ def weigh_ngrams(comparison: Comparison) -> WeighedNgrams | None:
     if profile is None:
         return None
     columns = profile.columns[profile.encoder.has_own_dimension(profile.columns)]
-    usual = profile.encoder.project_back(columns, profile.likeness.centre)  # (n-grams,)
-    contributions = _contributions(members, profile, columns, usual)
+    usual = profile.encoder.project_back(columns, profile.contribution.centre)  # (n-grams,)
+    others = sum(of.contribution.value - of.contribution.product for of in members)
+    contributions = _products(members, profile, columns, usual)
+    contributions += others * _squares(profile, columns, usual)
     return WeighedNgrams(profile, columns, usual, contributions)
 
 
@@ -117,29 +120,33 @@ def explain_ngrams(comparison: Comparison) -> NgramContributions | None:
     )
 
 
-def _contributions(
-    members: Sequence[NgramMember],
-    profile: NgramMember,
-    columns: IntArray,
-    usual: FloatArray,
+def _products(
+    members: Sequence[NgramMember], profile: NgramMember, columns: IntArray, usual: FloatArray
 ) -> FloatArray:
-    """(n-grams,): what each of the profile's n-grams contributes to the log Bayes factor."""
+    """(n-grams,): what each of the profile's n-grams has in the product of both sides."""
     total = np.zeros(len(columns))
-    excess = [text.values[columns] - usual for text in profile.texts]  # (n-grams,) each
     for member in members:
         here = columns if member is profile else member.columns_of(profile.table, columns)
         known = here >= 0
-        back = [
-            member.encoder.project_back(here[known], direction)
-            for direction in member.likeness.directions
-        ]  # (known,) for each side
-        for text, of_profile, above in zip(member.texts, profile.texts, excess, strict=True):
+        for text, of_profile in zip(member.texts, profile.texts, strict=True):
+            above = of_profile.values[columns[known]] - usual[known]
             # In units of what an n-gram has that occurs once: those differ between members.
             units = np.maximum(of_profile.unit_values[columns[known]], 1e-12)
-            levels = above[known] / units * text.unit_values[here[known]]
-            weight = member.worth * member.likeness.weights[text.side][text.place]
-            total[known] += weight * levels * back[text.side]
+            levels = above / units * text.unit_values[here[known]]
+            direction = member.contribution.directions[text.side][text.place]
+            total[known] += levels * member.encoder.project_back(here[known], direction)
     return total
+
+
+def _squares(profile: NgramMember, columns: IntArray, usual: FloatArray) -> FloatArray:
+    """(n-grams,): the share of each in the squares of how far both sides are from the usual."""
+    part = profile.contribution
+    sides = np.stack([-usual, -usual])  # (sides, n-grams)
+    for text in profile.texts:
+        sides[text.side] += part.text_shares[text.side][text.place] * text.values[columns]
+    means = (shares @ levs for shares, levs in zip(part.text_shares, part.levs, strict=True))
+    whole = sum(float(np.square(mean - part.centre).sum()) for mean in means)
+    return np.asarray(np.square(sides).sum(axis=0) / max(whole, 1e-300))
 
 
 def _habit(

@@ -12,7 +12,7 @@ from adhominem.arrays import FloatArray, IntArray
 from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.table import END, MASK, START, Ngram, NgramTable
 from adhominem.models.member import Member
-from adhominem.scoring.likeness import CosineLikeness
+from adhominem.scoring.contributions import ProductContribution
 from adhominem.verify.comparison import ComparedText, Comparison
 
 
@@ -48,14 +48,14 @@ class NgramText:
 
 
 class NgramMember:
-    """An n-gram encoder among the members, the texts of both sides, and how alike it finds them."""
+    """An n-gram encoder among the members, the texts of both sides, and what it contributes."""
 
     def __init__(
-        self, comparison: Comparison, member: Member, likeness: CosineLikeness, worth: float
+        self, comparison: Comparison, member: Member, contribution: ProductContribution
     ) -> None:
         assert isinstance(member.encoder, NgramEncoder)
         self.member, self.encoder = member, member.encoder
-        self.likeness, self.worth = likeness, worth
+        self.contribution = contribution
         self.table = self.encoder.counter.table
         self.texts = [
             self._text(side, place, text)
@@ -96,10 +96,10 @@ class NgramMember:
 
 
 def ngram_members(comparison: Comparison) -> Iterator[NgramMember]:
-    """Those that compare texts by the cosine, in which each n-gram has its part."""
-    for member, (likeness, worth) in zip(comparison.members, comparison.likenesses, strict=True):
-        if isinstance(member.encoder, NgramEncoder) and isinstance(likeness, CosineLikeness):
-            yield NgramMember(comparison, member, likeness, worth)
+    """Those whose product of both sides is a sum over n-grams."""
+    for member, part in zip(comparison.members, comparison.contributions, strict=True):
+        if isinstance(member.encoder, NgramEncoder) and isinstance(part, ProductContribution):
+            yield NgramMember(comparison, member, part)
 
 
 def shown(ngram: Ngram) -> str:

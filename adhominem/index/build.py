@@ -24,7 +24,7 @@ from adhominem.index.files import (
     write_manifest,
 )
 from adhominem.index.packing import PackedLevs
-from adhominem.index.store import DIGEST_BYTES, Bytes, Store, Texts, sums_of
+from adhominem.index.store import DIGEST_BYTES, Bytes, Store, Texts, sum_of
 from adhominem.pairs.passages import sketch
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
@@ -182,13 +182,13 @@ def _keys(sketches: Strings, digests: Bytes) -> Iterator[bytes]:
 
 def _summed(
     sketches: Strings, digests: Bytes, levs: PackedLevs, seen: set[bytes]
-) -> tuple[Strings, Bytes, Bytes, PackedLevs, FloatArray, FloatArray]:
-    """What `Texts` holds from `sketches` on; sums without most near copies of those `seen`."""
+) -> tuple[Strings, Bytes, Bytes, PackedLevs, FloatArray]:
+    """What `Texts` holds from `sketches` on; the sum without most near copies of those `seen`."""
     counted = np.zeros(len(digests), np.uint8)
     for at, key in enumerate(_keys(sketches, digests)):
         counted[at] = key not in seen
         seen.add(key)
-    return sketches, digests, counted, levs, *sums_of(levs.levs(np.flatnonzero(counted)))
+    return sketches, digests, counted, levs, sum_of(levs.levs(np.flatnonzero(counted)))
 
 
 def _packed(documents: Sequence[Document]) -> Strings:

@@ -1,4 +1,4 @@
-/* Products of chosen texts with a query: of their codes, their packed LEVs, and what tells of genres.
+/* Products of chosen texts with a query: of their codes and of their packed LEVs.
  *
  * What `chosen.py` does in NumPy, without arrays in between and without Python's lock. Texts lie in
  * shards, and go by their numbers in all of these. Any C compiler can build this; with GCC or Clang
@@ -11,7 +11,7 @@
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 #define HAS_VARIANTS
-#define AVX2 __attribute__((target("avx2,fma,f16c")))
+#define AVX2 __attribute__((target("avx2,fma")))
 #endif
 #if defined(__GNUC__)
 #define PREFETCH(at) __builtin_prefetch(at)
@@ -73,28 +73,12 @@ static void fetch(const void *row, int64_t bytes) {
     for (int64_t line = 0; line < bytes; line += 64) PREFETCH((const char *)row + line);
 }
 
-/* Rows of a table: bytes with a query of whole numbers, or halves with one of floats */
+/* Rows of bytes with a query of whole numbers */
 
 static int32_t bytes_plain(const int8_t *row, const int16_t *query, int64_t size) {
     int32_t total = 0;
     for (int64_t at = 0; at < size; at++)
         total = wrapped_sum(total, (int32_t)row[at] * query[at]);
-    return total;
-}
-
-static float from_half(uint16_t half) {
-    const uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = half & 0x7FFF;
-    uint32_t bits = sign | ((rest << 13) + (112u << 23)); /* the exponent counts from elsewhere */
-    float result;
-    if (rest < 0x400) return (sign ? -1.0f : 1.0f) * (float)rest * 0x1p-24f; /* too small for one */
-    if (rest >= 0x7C00) bits = sign | 0x7F800000 | rest << 13; /* infinite, or no number */
-    memcpy(&result, &bits, sizeof result);
-    return result;
-}
-
-static float halves_plain(const uint16_t *row, const float *query, int64_t size) {
-    float total = 0;
-    for (int64_t at = 0; at < size; at++) total += from_half(row[at]) * query[at];
     return total;
 }
 
@@ -131,16 +115,6 @@ AVX2 static int32_t bytes_avx2(const int8_t *row, const int16_t *query, int64_t 
     _mm256_storeu_si256((__m256i *)sums, sum);
     for (int lane = 0; lane < 8; lane++) total = wrapped_sum(total, sums[lane]);
     return total;
-}
-
-AVX2 static float halves_avx2(const uint16_t *row, const float *query, int64_t size) {
-    __m256 sum = _mm256_setzero_ps();
-    int64_t at = 0;
-    for (; at + 8 <= size; at += 8) {
-        const __m256 here = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(row + at)));
-        sum = _mm256_fmadd_ps(here, _mm256_loadu_ps(query + at), sum);
-    }
-    return sum_of(sum) + halves_plain(row + at, query + at, size - at);
 }
 
 AVX2 static float squares_avx2(const int8_t *first, const int8_t *second, int64_t count) {
@@ -207,29 +181,31 @@ AVX2 SPARSE_PRODUCT(sparse_by_pairs_avx2, uint16_t, squares_avx2)
 
 typedef struct {
     int32_t (*bytes)(const int8_t *, const int16_t *, int64_t);
-    float (*halves)(const uint16_t *, const float *, int64_t);
     float (*sparse_by_bytes)(const Row *, const Row *, const int8_t *, int64_t, int *);
     float (*sparse_by_pairs)(const Row *, const Row *, const int8_t *, int64_t, int *);
 } Variant;
 
-static Variant variant = {bytes_plain, halves_plain, sparse_by_bytes_plain, sparse_by_pairs_plain};
+static Variant variant = {bytes_plain, sparse_by_bytes_plain, sparse_by_pairs_plain};
 
-/* Products with the ends of rows (texts, size) in shards: bytes, or short floats. */
-static PyObject *table_products(PyObject *arguments, int bytes) {
-    const Py_ssize_t item = bytes ? 1 : 2;
+/* byte_products(tables, numbers, query, products)
+ *
+ * tables: (texts, size) int8 of each shard; numbers (chosen,) int64; query (size,) int16, or fewer
+ * numbers, for the last ones of each row; products (chosen,) int32. */
+static PyObject *byte_products(PyObject *module, PyObject *arguments) {
     PyObject *tables, *numbers, *query, *products;
     Buffers buffers = {.count = 0};
     Shards shards;
+    (void)module;
     if (!PyArg_ParseTuple(arguments, "O!OOO", &PyTuple_Type, &tables, &numbers, &query, &products))
         return NULL;
     const int64_t *chosen;
-    const void *there, **rows = NULL;
-    void *result;
+    const int16_t *there;
+    const int8_t **rows = NULL;
+    int32_t *result;
     int64_t *begins = NULL, size = 0;
-    int good = take_shards(&shards, tables, bytes ? INT8 : REAL16)
-               && (chosen = take(&buffers, numbers, INT64))
-               && (there = take(&buffers, query, bytes ? INT16 : REAL32))
-               && (result = take_writable(&buffers, products, bytes ? INT32 : REAL32))
+    int good = take_shards(&shards, tables, INT8) && (chosen = take(&buffers, numbers, INT64))
+               && (there = take(&buffers, query, INT16))
+               && (result = take_writable(&buffers, products, INT32))
                && (begins = begins_of(&shards));
     if (!good) goto done;
     const int64_t count = length(&buffers, 0);
@@ -238,7 +214,7 @@ static PyObject *table_products(PyObject *arguments, int bytes) {
     for (Py_ssize_t at = 0; at < shards.count; at++)
         good = good && shards.views[at].ndim == 2 && shards.views[at].shape[1] >= size;
     if (!good) goto done;
-    if (!(rows = room_for(count, sizeof(void *)))) goto done;
+    if (!(rows = room_for(count, sizeof(int8_t *)))) goto done;
     Py_BEGIN_ALLOW_THREADS
     for (int64_t at = 0; at < count && good; at++) {
         const Py_ssize_t shard = shard_of(begins, shards.count, chosen[at]);
@@ -246,12 +222,11 @@ static PyObject *table_products(PyObject *arguments, int bytes) {
         if (!good) break;
         const Py_buffer *view = &shards.views[shard];
         const int64_t end = (chosen[at] - begins[shard] + 1) * view->shape[1]; /* of its row */
-        rows[at] = (const char *)view->buf + (end - size) * item;
+        rows[at] = (const int8_t *)view->buf + end - size;
     }
     for (int64_t at = 0; at < count && good; at++) {
-        if (at + AHEAD < count) fetch(rows[at + AHEAD], size * item);
-        if (bytes) ((int32_t *)result)[at] = variant.bytes(rows[at], there, size);
-        else ((float *)result)[at] = variant.halves(rows[at], there, size);
+        if (at + AHEAD < count) fetch(rows[at + AHEAD], size);
+        result[at] = variant.bytes(rows[at], there, size);
     }
     Py_END_ALLOW_THREADS
 done:
@@ -259,24 +234,6 @@ done:
     free(begins);
     give_back(&shards);
     return finished(&buffers, good);
-}
-
-/* byte_products(tables, numbers, query, products)
- *
- * tables: (texts, size) int8 of each shard; numbers (chosen,) int64; query (size,) int16, or fewer
- * numbers, for the last ones of each row; products (chosen,) int32. */
-static PyObject *byte_products(PyObject *module, PyObject *arguments) {
-    (void)module;
-    return table_products(arguments, 1);
-}
-
-/* half_products(tables, numbers, query, products)
- *
- * tables: (texts, size) of each shard, floats of two bytes; numbers (chosen,) int64; query (size,)
- * and products (chosen,) float. */
-static PyObject *half_products(PyObject *module, PyObject *arguments) {
-    (void)module;
-    return table_products(arguments, 0);
 }
 
 /* sparse_products(steps, values, ends, numbers, query, products)
@@ -340,7 +297,6 @@ done:
 
 static PyMethodDef methods[] = {
     {"byte_products", byte_products, METH_VARARGS, "Products of chosen rows of bytes."},
-    {"half_products", half_products, METH_VARARGS, "Products of chosen rows of short floats."},
     {"sparse_products", sparse_products, METH_VARARGS, "Products of chosen sparse rows."},
     {NULL, NULL, 0, NULL},
 };
@@ -349,9 +305,8 @@ static int prepare(PyObject *module) {
     (void)module;
 #if defined(HAS_VARIANTS)
     __builtin_cpu_init();
-    /* What has AVX2 reads short floats, too; not every compiler can ask for that. */
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        variant = (Variant){bytes_avx2, halves_avx2, sparse_by_bytes_avx2, sparse_by_pairs_avx2};
+        variant = (Variant){bytes_avx2, sparse_by_bytes_avx2, sparse_by_pairs_avx2};
 #endif
     return 0;
 }

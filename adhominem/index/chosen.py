@@ -29,19 +29,17 @@ def module_in_c() -> Any | None:
 
 
 def row_products(shards: Shards, numbers: IntArray, query: Array32) -> Array32:
-    """(numbers,): of chosen rows (texts, size), bytes or short floats, with a query.
+    """(numbers,): of chosen rows (texts, size) of bytes with a query.
 
     A query of fewer numbers is multiplied with the last ones of each row.
     """
-    module, as_bytes = module_in_c(), shards[0].dtype == np.int8
-    if module is None or not (as_bytes or shards[0].dtype == np.float16):
+    module = module_in_c()
+    if module is None:
         result = np.empty(len(numbers), np.float32)
         for at, places, rows in by_shard([len(shard) for shard in shards], numbers):
             last = shards[at][rows, shards[at].shape[1] - len(query) :]
             result[places] = last.astype(np.float32) @ query
         return result
-    if not as_bytes:
-        return _multiplied(module.half_products, (shards,), numbers, query, np.float32)
     whole, scales = whole_numbers(query[None])
     products = _multiplied(module.byte_products, (shards,), numbers, whole[0], np.int32)
     return np.asarray(products * scales[0], np.float32)

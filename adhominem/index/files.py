@@ -30,7 +30,7 @@ from adhominem.errors import IndexFolderError
 from adhominem.records import Within, from_json, parsed_json, strict_json, to_json
 from adhominem.text.writing import replace_file
 
-FORMAT = 3
+FORMAT = 4
 MANIFEST = "index.json"
 _BY_ROW = (".values", ".steps", "texts.data")  # how the names of arrays end that rows are read of
 _LARGEST = 1e9  # no number of an index comes near
@@ -79,6 +79,7 @@ class Manifest:
     shards: tuple[Shard, ...] = ()
     removed: tuple[int, ...] = ()  # numbers of texts that no longer count
     removing: tuple[str, ...] = ()  # whose removal has begun: ids and authors, until it is finished
+    author_share: Annotated[float, Within(0, 1)] = 0.0  # people that texts seem to be by, a text
     complete: bool = False  # whether all that searches need was made of the texts that count
     view: IndexFile | None = None  # what codes are made by
     chance: IndexFile | None = None  # what Bayes factors texts by different people have
@@ -95,7 +96,7 @@ class Manifest:
 
     def changed(self, **changes: Any) -> Manifest:
         """The manifest of other texts: what was measured on these no longer holds."""
-        return replace(self, chance=None, complete=False, **changes)
+        return replace(self, chance=None, author_share=0.0, complete=False, **changes)
 
 
 def read_manifest(folder: Path) -> Manifest:

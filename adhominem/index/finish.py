@@ -42,6 +42,10 @@ def finished(
     population = store.make_population(verifier)
     if population is None:  # too few texts for one: each is compared by itself
         return manifest
+    if not manifest.author_share:
+        manifest = replace(manifest, author_share=population.authors / population.texts)
+        write_manifest(folder, manifest)
+        store = Store(folder, manifest)
     view = read_view(store, verifier, population)
     if view is None or population.texts > _GROWN * view.population.texts:
         manifest, view = with_view(store, verifier, population)
@@ -66,7 +70,7 @@ def with_view(store: Store, verifier: Verifier, population: Population) -> tuple
         **view.arrays(),
         "texts": np.array([population.texts]),
         "lev_mean": population.lev_mean,
-        "lev_mean_square": population.lev_mean_square,
+        "authors": np.array([population.authors]),
         "cohort": store.spread(COHORT),
     }
     name = f"view-{manifest.next_number:06}.safetensors"
@@ -107,7 +111,7 @@ def read_codes(store: Store, shard: Shard, view: View | None = None) -> dict[str
     assert shard.codes is not None
     arrays = read_arrays(store.folder, shard.codes)
     shapes = {"codes": (shard.texts, None)} if view is None else view.shapes(shard.texts)
-    kinds = {"codes": "i1", "kin": "f2"}
+    kinds = {"codes": "i1", "places": "f2"}
     try:
         return {
             name: checked(arrays, name, kinds.get(name, "f4"), *shapes[name]) for name in shapes
@@ -128,8 +132,10 @@ def read_view(store: Store, verifier: Verifier, population: Population) -> View 
     size = verifier.scorer.lev_size
     try:
         texts, cohort = checked(arrays, "texts", "i8", 1), checked(arrays, "cohort", "i8", None)
+        authors = checked(arrays, "authors", "f8", 1)[0]
         if (
             texts[0] < FEWEST
+            or not 0 < authors <= texts[0]
             or not len(cohort)
             or not 0 <= cohort.min() <= cohort.max() < store.numbers
         ):
@@ -138,7 +144,7 @@ def read_view(store: Store, verifier: Verifier, population: Population) -> View 
             population,
             texts=int(texts[0]),
             lev_mean=np.array(checked(arrays, "lev_mean", "f8", size)),
-            lev_mean_square=np.array(checked(arrays, "lev_mean_square", "f8", size)),
+            seeming_authors=float(authors),
             cohort=store.levs(cohort),
             memory={},
         )

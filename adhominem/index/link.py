@@ -197,7 +197,7 @@ def link_accounts(
 
 def _cautions_of_model(searcher: Searcher) -> Iterable[Caution]:
     verifier, population = searcher.verifier, searcher.population
-    calibrated = verifier.scales.of(population).calibration is not None
+    calibrated = verifier.calibration is not None
     names, misleading = verifier.genre_names, verifier.misleading()
     return cautions_of_many(calibrated, population, names, misleading, verifier.changed)
 

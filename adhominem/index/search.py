@@ -201,7 +201,7 @@ def _cautions(
         changed=verifier.changed,
         at_bound=False,
         knows_topics=lead.knows_topics,
-        guessed_genre=lead.styles is not None and searcher.population is None,
+        guessed_genre=lead.genres is not None and searcher.population is None,
         population=searcher.population,
         genre_names=verifier.genre_names,
         departures=departures,
@@ -251,8 +251,8 @@ def _false_hits(
     """At each rung of the scale that can be reached."""
     if chance is None:
         return ()
-    calibration = verifier.scales.with_population.calibration
-    most = np.inf if calibration is None else calibration.widest[1] / _LOG_10
+    calibration = verifier.calibration
+    most = np.inf if calibration is None else calibration.widest(population=True)[1] / _LOG_10
     rows = []
     for start, words in scale.rungs:
         if 0 < start <= most:

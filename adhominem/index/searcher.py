@@ -46,7 +46,7 @@ _FIRST_A_HIT = 8
 _FIRST_SHARE = 1 / 320  # then twice as many, and so on
 _MARGIN = 5  # more than are asked for, that the model scores; or a share of these:
 _MARGIN_SHARE = 0.1
-_WIDE_MARGIN = 40  # the same, where `near` is only roughly what the model says
+_WIDE_MARGIN = 40  # the same, where the view of an index is an old one
 _WIDE_MARGIN_SHARE = 0.75
 _IN_SMALL = 20_000  # divided by the number of texts: the fewer they are, the rougher `near` is
 _FRESH = 0.95  # share of the texts that the view of an index knows, or it is an old one
@@ -99,8 +99,7 @@ class Searcher:
                 raise _unfinished(store.folder)
             shards.append(read_codes(store, shard, self.view))
         self._codes = tuple(arrays["codes"] for arrays in shards)  # (texts, numbers) each
-        self._kin = tuple(arrays["kin"] for arrays in shards)  # (texts, kin) each
-        self._points = PointTable.of([{**arrays, "kin": arrays["kin"][:, :0]} for arrays in shards])
+        self._points = PointTable.of(shards)
         self.engine: Engine = make_engine() if engine is None else engine
         if engine is None:
             for begin, codes in zip(store.begins, self._codes, strict=False):
@@ -162,8 +161,7 @@ class Searcher:
         """How many more than k texts the model scores."""
         # Until an index has doubled, its view is that of the texts it had before.
         texts = 0 if self.population is None else self.population.texts
-        fresh = self.view is not None and self.view.population.texts > _FRESH * texts
-        if self.view is None or not (fresh and self.view.is_exact):
+        if self.view is None or self.view.population.texts <= _FRESH * texts:
             return max(_WIDE_MARGIN, round(_WIDE_MARGIN_SHARE * k))
         small = _IN_SMALL // max(1, len(self.store))
         return max(_MARGIN, round(_MARGIN_SHARE * k), small)
@@ -270,8 +268,7 @@ class Searcher:
     def _near(self, query: PackedLevs, point: Points, numbers: IntArray) -> FloatArray:
         assert self.view is not None
         products = self.store.products(numbers, query)  # (numbers, members)
-        kin = row_products(self._kin, numbers, self.view.kin_query(point))  # (numbers,)
-        return self.view.near(point, products, kin, self._points[numbers])
+        return self.view.near(point, products, self._points[numbers])
 
 
 def _unfinished(folder: str | Path) -> IndexFolderError:

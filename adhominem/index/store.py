@@ -30,6 +30,7 @@ from adhominem.index.files import (
 )
 from adhominem.index.packing import PackedLevs
 from adhominem.models.folder import DEFAULT_MODEL
+from adhominem.scoring.genres import Group
 from adhominem.scoring.population import FEWEST, Population
 from adhominem.scoring.rows import column_means
 from adhominem.text.files import path_of
@@ -61,7 +62,6 @@ class Texts:
     counted: Bytes  # (texts,): 1 where a LEV is in the sums, 0 of later copies
     levs: PackedLevs
     sums: FloatArray  # (lev_size,): of LEVs
-    square_sums: FloatArray  # (lev_size,)
     packed: Strings | None = None  # the texts themselves, if they are kept
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -76,7 +76,6 @@ class Texts:
             "digests": self.digests,
             "counted": self.counted,
             "sums": self.sums.astype(np.float32),
-            "square_sums": self.square_sums.astype(np.float32),
             **kept,
         }
 
@@ -117,7 +116,6 @@ class Texts:
                 checked(arrays, "counted", "u1", count),
                 levs,
                 checked(arrays, "sums", "f4", size),
-                checked(arrays, "square_sums", "f4", size),
                 Strings.from_arrays("texts", arrays, count) if "texts.ends" in arrays else None,
             )
         except ValueError as error:
@@ -376,31 +374,28 @@ class Store:
         if count < FEWEST:
             return None
         sums = np.sum([np.asarray(shard.sums, np.float64) for shard in self.shards], axis=0)
-        squares = np.sum([np.asarray(s.square_sums, np.float64) for s in self.shards], axis=0)
         there = np.concatenate([shard.counted != 0 for shard in self.shards])
         wanted = np.zeros(self.numbers, bool)
         wanted[self.distinct] = True
         for sign, chosen in ((-1, there & ~wanted), (1, wanted & ~there)):
             for _, levs in self.all_levs(np.flatnonzero(chosen)):
-                more = sums_of(levs)
-                sums, squares = sums + sign * more[0], squares + sign * more[1]
-        squares = np.maximum(squares, 0)
+                sums = sums + sign * sum_of(levs)
         cohort = self.levs(self.spread(COHORT))
-        groups: tuple[Any, ...] = ()
-        if verifier.lead.styles is not None:
+        groups: tuple[Group, ...] = ()
+        if verifier.lead.genres is not None:
             sample = self.levs(self.spread(1_000))
-            groups = verifier.lead.styles.groups(verifier.scorer.lead_columns(sample))
-        return Population(count, sums / count, squares / count, cohort, groups=groups)
+            groups = verifier.lead.genres.groups(verifier.scorer.lead_columns(sample))
+        share = self.manifest.author_share or author_share(verifier, cohort)
+        return Population(count, sums / count, cohort, seeming_authors=share * count, groups=groups)
 
 
-def sums_of(levs: Levs) -> tuple[FloatArray, FloatArray]:
-    """Twice (lev_size,): the sums of LEVs and of their squares."""
-    count = len(levs)
-    if not count:
-        nothing = np.zeros(sum(part.shape[1] for part in levs.parts))
-        return nothing, nothing
-    sums, squares = (
-        np.concatenate([column_means(part, power=power) for part in levs.parts]) * count
-        for power in (1, 2)
-    )
-    return sums, squares
+def author_share(verifier: Verifier, cohort: Levs) -> float:
+    """By how many people texts (texts, lev_size) seem to be, a text."""
+    return min(1.0, verifier.scorer.seeming_authors(cohort) / len(cohort))
+
+
+def sum_of(levs: Levs) -> FloatArray:
+    """(lev_size,): the sum of LEVs."""
+    if not len(levs):
+        return np.zeros(sum(part.shape[1] for part in levs.parts))
+    return np.concatenate([column_means(part) for part in levs.parts]) * len(levs)

@@ -1,17 +1,15 @@
 """How texts of an index are seen when candidates are looked for.
 
-Seen from the centre of a large population, all that the model knows of two texts is the product of
-their LEVs and a few numbers of each text (`Points`). So `near` is nearly the log Bayes factor that
-the model would tell, for a fraction of the work. That holds of members that go by cosines; what
-others say is only roughly like their cosines. What is told comes from the model's own path.
+All that the model knows of two single texts is the product of their LEVs and a few numbers of each
+(`index.forms`). `Points` hold these, and what a text usually has with others (the S-norm). So
+`near` is the log Bayes factor that the model would report, for a fraction of the work.
 
 For codes it must be an inner product, and is taken to be
 
-    the sum over members of  a_i a_q cos(i, q)  +  what text i adds  +  what text q adds
+    the sum over members of  a_i a_q z_i z_q  +  what text i adds  +  what text q adds
 
-where a text's weight a is the root of what a deviation of its likeness counts (the fusion, for
-texts of its length) times how many deviations a unit of likeness is (score normalisation). Two
-means of both texts are geometric ones for that, and very large deviations count in full.
+where z is how far a text is from c. The weights a are what products count for two texts like this
+one, their roots: the geometric mean stands for what two texts that are not alike count.
 
 The *code* of a text is that point with fewer numbers, a byte each: first what the text adds by
 itself, then the point along the directions in which texts of the index differ most, those of the
@@ -24,44 +22,54 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import AnyFloats, Array32, FloatArray, IntArray, Levs, Rows, SparseRows
+from adhominem.arrays import (
+    AnyFloats,
+    AnyLevs,
+    Array32,
+    FloatArray,
+    IntArray,
+    Levs,
+    Rows,
+    SparseRows,
+)
+from adhominem.index.chosen import by_shard
 from adhominem.index.files import checked
+from adhominem.index.forms import Form, Weighing, forms_of
 from adhominem.index.packing import Arrays
-from adhominem.scoring.measures import Measures, tempered
-from adhominem.scoring.members import StyleScorer
+from adhominem.scoring.decision import ensemble_log_bayes_factor
 from adhominem.scoring.population import Population
-from adhominem.scoring.rows import squares
-from adhominem.scoring.scale import Conditions, Fusion, Scores
 from adhominem.scoring.scorer import Scorer
-from adhominem.scoring.two_covariance import IsotropicTwoCovariance
+from adhominem.scoring.sides import log_tokens_of
 
 SIZE = 768  # numbers of a code
 SAMPLE = 2_048  # texts that show the directions roughly
 _STARTED = 1_024  # directions that are looked for, so that the first ones come out well
 _FOLDED = 1 << 15  # places that more of them are folded to, before directions are sought
 _RANGE = 5.0  # deviations that a byte reaches to
-_USUAL_TEXTS = 10  # as in `scoring.measures`
+_HIT = 2.0  # deviations above what is usual: codes are right for such texts
 _FLAT = 1e-6  # of the largest spread: directions with less of it are none
 _LEAST = 1e-9
-_COPY = 0.97  # cosine from which on two texts are one
 _FEW = 8  # sparse rows: more of them are made plain for a product
+_LENGTHS = np.linspace(np.log(60), np.log(20_000), 128)  # log tokens that weights are known of
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
     """Where texts are, (texts, members) or as said; LEVs themselves are not in it."""
 
-    to_mean: Array32  # the product of a LEV with the centre
-    lengths: Array32  # the distance of a LEV from the centre
-    middles: Array32  # the mean of a text's likenesses with texts by others
-    sharpness: Array32  # how many deviations of these a unit of likeness is
-    kin: AnyFloats  # (texts, kin): what tells of genres, so that products are nats
+    to_centre: Array32  # the product of a LEV with c, less half the square of c
+    scales: Array32  # what a text's distance from c is multiplied by
+    squares: Array32  # the squared distance from c in the rest, times that
     log_tokens: Array32  # (texts,)
+    usual: Array32  # (texts,): the mean of what a text has with texts by others
+    deviations: Array32  # (texts,)
+    places: AnyFloats  # (texts, directions of all members): coordinates, times the scales
 
     def __getitem__(self, rows: slice | IntArray) -> Points:
         return Points(*(getattr(self, name)[rows] for name in POINTS))
@@ -69,10 +77,11 @@ class Points:
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """As they are written."""
         told = {name: getattr(self, name) for name in POINTS}
-        return {**told, "kin": self.kin.astype(np.float16)}
+        return {**told, "places": self.places.astype(np.float16)}
 
 
 POINTS = tuple(field.name for field in fields(Points))  # as they are written
+_OF_TEXT = ("log_tokens", "usual", "deviations")  # a number a text
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,33 +91,28 @@ class PointTable:
     A search looks at some thousand of them, all over the index.
     """
 
-    columns: Array32  # (texts, columns): all that points have
-    widths: tuple[int, ...]  # of each of POINTS; 0 of one that has no columns of its own
+    columns: Array32  # (texts, columns): all but the places
+    places: tuple[AnyFloats, ...]  # (texts, directions) of each shard: large, and read where needed
+    members: int
 
     @classmethod
     def of(cls, shards: Sequence[Arrays]) -> PointTable:
         """From those of each shard, as they are written."""
         parts = [
-            [arrays[name].reshape(len(arrays[name]), -1) for name in POINTS] for arrays in shards
+            np.concatenate([arrays[name].reshape(len(arrays[name]), -1) for name in POINTS[:-1]], 1)
+            for arrays in shards
         ]
-        widths = tuple(part.shape[1] for part in parts[0])
-        return cls(np.concatenate([np.concatenate(one, axis=1) for one in parts]), widths)
+        places = tuple(arrays["places"] for arrays in shards)
+        return cls(np.concatenate(parts), places, shards[0]["scales"].shape[1])
 
     def __getitem__(self, numbers: IntArray) -> Points:
-        parts = np.split(self.columns[numbers], np.cumsum(self.widths)[:-1], axis=1)
-        told = dict(zip(POINTS, parts, strict=True))
-        return Points(**{**told, "log_tokens": parts[-1][:, 0]})
-
-
-@dataclass(frozen=True, eq=False)
-class _Lens:
-    """What a member's LEVs are multiplied with, to see where they are."""
-
-    table: Array32  # (size, 1 + cohort + genres): the centre, the cohort, the genres' centres
-    cohort: slice
-    genres: slice
-    to_mean: FloatArray  # (cohort,): its products with the centre
-    distances: FloatArray  # (cohort,): from the centre
+        columns, m = self.columns[numbers], self.members
+        places = np.empty((len(numbers), self.places[0].shape[1]), np.float32)
+        for at, chosen, rows in by_shard([len(part) for part in self.places], numbers):
+            places[chosen] = self.places[at][rows]
+        of_members = columns[:, :m], columns[:, m : 2 * m], columns[:, 2 * m : 3 * m]
+        tokens, usual, deviations = columns[:, 3 * m :].T
+        return Points(*of_members, tokens, usual, deviations, places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,191 +121,81 @@ class View:
 
     scorer: Scorer
     population: Population
-    directions: tuple[Array32, ...] = ()  # (folded size, SIZE - 1) of each member, and of kin
+    directions: tuple[Array32, ...] = ()  # (folded size, SIZE - 1) of each member, and of places
     steps: Array32 | None = None  # (SIZE,): what a whole number of a code stands for
     middle: float = 0.0  # of what texts add by themselves
 
-    @property
-    def means(self) -> list[FloatArray]:
-        """(size,): each member's part of the centre."""
-        return self.scorer.split(self.population.lev_mean)
+    @cached_property
+    def forms(self) -> list[Form]:
+        """What each member says of two texts."""
+        return forms_of(self.scorer.members, self.scorer.parts(self.population))
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether all members go by cosines, so that `near` is what the model says."""
-        return all(_usual(member)[2] is not None for member in self.scorer.members)
+    @cached_property
+    def _columns(self) -> list[slice]:
+        """Those of each member among the places of all."""
+        ends = np.cumsum([0, *(len(form.basis) for form in self.forms)]).tolist()
+        return [slice(*part) for part in pairwise(ends)]
 
     def shapes(self, texts: int) -> dict[str, tuple[int, ...]]:
         """Those of the codes of so many texts, and of their points."""
-        each = (texts, len(self.scorer.members))
-        shapes = dict.fromkeys(POINTS, each) | {"kin": (texts, len(self.signs))}
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(POINTS, (texts, len(self.forms)))
+        shapes |= dict.fromkeys(_OF_TEXT, (texts,))
         size = 0 if self.steps is None else len(self.steps)
-        return {**shapes, "log_tokens": (texts,), "codes": (texts, size)}
+        return {**shapes, "places": (texts, self._columns[-1].stop), "codes": (texts, size)}
 
-    @property
-    def fusion(self) -> Fusion:
-        """How members' measures become one number."""
-        return self.scorer.scales.with_population.fusion
-
-    def points(self, levs: Levs) -> Points:
+    def points(self, levs: AnyLevs) -> Points:
         """Where texts with these LEVs (texts, lev_size) are."""
-        parts = self.scorer.parts(self.population)
-        to_means, lengths, middles, sharpness, kins = [], [], [], [], []
-        for at, (member, rows) in enumerate(
-            zip(self.scorer.members, self.scorer.columns(levs), strict=True)
-        ):
-            part, lens = parts[at], self._lenses[at]
-            assert part is not None
-            usual, deviation, genres = _usual(member)
-            seen = _times(rows, lens.table).astype(np.float64)  # (texts, columns of the table)
-            to_mean = seen[:, 0]
-            square = part.mean @ part.mean
-            distances = np.maximum(squares(rows) - 2 * to_mean + square, _LEAST)
-            alike = seen[:, lens.cohort] - to_mean[:, None] - lens.to_mean + square
-            cosines = alike / np.sqrt(distances)[:, None]
-            cosines /= np.maximum(lens.distances, usual)  # (texts, cohort)
-            others = cosines < _COPY  # a text of the cohort is not compared with itself
-            others |= others.sum(axis=1, keepdims=True) < 2
-            n, varied = self.population.texts, cosines.var(axis=1, where=others)
-            shrunk = (n * varied + _USUAL_TEXTS * deviation**2) / (n + _USUAL_TEXTS)
-            to_means.append(to_mean)
-            lengths.append(np.sqrt(distances))
-            middles.append(cosines.mean(axis=1, where=others))
-            sharpness.append(1 / np.sqrt(np.maximum(shrunk, _LEAST)))
-            if genres is not None:
-                apart = seen[:, lens.genres] - genres.centres @ part.mean
-                kins.append(apart @ self._kin_roots[at])
-        columns = [np.stack(one, axis=1) for one in (to_means, lengths, middles, sharpness)]
-        kin = np.concatenate([np.zeros((len(levs), 0)), *kins], axis=1)
-        tokens = np.asarray(levs.log_tokens)
-        return Points(*(one.astype(np.float32) for one in (*columns, kin, tokens)))
-
-    @cached_property
-    def _lenses(self) -> list[_Lens]:
-        """For each member, what all texts are multiplied with."""
-        lenses = []
-        for member, part in zip(
-            self.scorer.members, self.scorer.parts(self.population), strict=True
-        ):
-            assert part is not None
-            genres = _usual(member)[2]
-            cohort = np.asarray(part.levs, np.float32)
-            rows = [part.mean[None].astype(np.float32), cohort]
-            rows += [] if genres is None else [genres.centres.astype(np.float32)]
-            to_mean = (cohort @ part.mean).astype(np.float64)
-            distances = squares(part.levs) - 2 * to_mean + part.mean @ part.mean
-            lenses.append(
-                _Lens(
-                    np.ascontiguousarray(np.concatenate(rows).T),
-                    slice(1, 1 + len(cohort)),
-                    slice(1 + len(cohort), None),
-                    to_mean,
-                    np.sqrt(np.maximum(distances, _LEAST)),
-                )
-            )
-        return lenses
-
-    @cached_property
-    def _kin_roots(self) -> list[FloatArray | None]:
-        """(genres, genres) of each member that goes by genres: what makes kin of them, in nats."""
-        styles = [_usual(member)[2] for member in self.scorer.members]
-        return [
-            None if one is None else _root(one.among_genres) * np.sqrt(abs(self._kinship(at)))
-            for at, one in enumerate(styles)
+        tokens = log_tokens_of(levs)
+        columns = zip(self.forms, self.scorer.columns(levs), strict=True)
+        seen = [form.seen(rows, tokens) for form, rows in columns]
+        against = np.sum([one.against for one in seen], axis=0)  # (texts, cohort)
+        kept = next((one.kept for one in seen if one.kept is not None), None)
+        usual, deviations = self.scorer.weights.usual(against, kept)
+        parts = [
+            np.stack([getattr(one, name) for one in seen], axis=1)
+            for name in ("to_centre", "scales", "squares")
         ]
+        places = np.concatenate([one.places for one in seen], axis=1)
+        all_parts = (*parts, tokens, usual, deviations, places)
+        return Points(*(part.astype(np.float32) for part in all_parts))
 
-    @cached_property
-    def _squares(self) -> FloatArray:
-        """(members,): of each member's part of the centre."""
-        return np.array([mean @ mean for mean in self.means])
-
-    def kin_query(self, point: Points) -> Array32:
-        """(kin,): what others are multiplied with, to tell in nats how alike genres make them."""
-        return np.asarray(point.kin[0] * self.signs, np.float32)
-
-    def near(self, point: Points, products: Array32, kin: Array32, points: Points) -> FloatArray:
+    def near(self, point: Points, products: Array32, points: Points) -> FloatArray:
         """(texts,): nearly the log Bayes factors of one text, at a point, with others.
 
-        `products` (texts, members) are those of their LEVs, `kin` (texts,) those with `kin_query`.
+        `products` (texts, members) are those of their LEVs.
         """
-        alike = products - points.to_mean + (self._squares - point.to_mean[0])
-        likeness = np.clip(alike / (points.lengths * point.lengths[0]), -1, 1)  # (texts, members)
-        standing = 0.5 * (likeness - points.middles) * points.sharpness
-        standing += 0.5 * (likeness - point.middles) * point.sharpness
-        for at, member in enumerate(self.scorer.members):
-            if _usual(member)[2] is not None:
-                standing[:, at] = tempered(standing[:, at])
-        lengths = np.log(points.lengths * point.lengths[0])
-        sharpness = np.log(points.sharpness * point.sharpness[0] * self._deviations**2)
-        tokens = np.full(len(products), point.log_tokens[0]), points.log_tokens
-        return np.asarray(self._fused(standing, lengths, sharpness, *tokens) + kin)
-
-    def _fused(
-        self,
-        standing: Array32,
-        log_lengths: Array32,
-        log_sharpness: Array32,
-        first: Array32,
-        second: Array32,
-    ) -> FloatArray:
-        """(texts,): what measures (texts, members) count; both sides have so many log tokens."""
-        zeros = np.zeros(len(standing))
-        members = [
-            Measures(mine, mine, zeros, 2 * far, zeros, zeros, -sharp)
-            for mine, far, sharp in zip(
-                *(one.T.astype(np.float64) for one in (standing, log_lengths, log_sharpness)),
-                strict=True,
-            )
-        ]
-        lengths = first.astype(np.float64), second.astype(np.float64)
-        return self.fusion(Scores(tuple(members), self._conditions(*lengths)))
-
-    @property
-    def _deviations(self) -> Array32:
-        """(members,): of likenesses with texts by others, as is usual."""
-        return np.array([_usual(member)[1] for member in self.scorer.members], np.float32)
+        along = [points.places[:, part] @ point.places[0, part] for part in self._columns]
+        rest = (products - points.to_centre - point.to_centre) / self._units**2
+        rest = rest * points.scales * point.scales - np.stack(along, axis=1)
+        return self._said(point, rest, points)
 
     @cached_property
-    def signs(self) -> Array32:
-        """(kin,): 1, or -1 where being alike in what genres differ in speaks against one author."""
-        signs = [
-            np.full(len(genres.genres), np.sign(self._kinship(at)))
-            for at, member in enumerate(self.scorer.members)
-            if (genres := _usual(member)[2]) is not None
-        ]
-        return np.concatenate([np.zeros(0), *signs]).astype(np.float32)
+    def _units(self) -> Array32:
+        """(members,): of LEVs."""
+        return np.array([form.unit for form in self.forms], np.float32)
 
-    def _kinship(self, member: int) -> float:
-        """How many nats a unit of a member's kinship adds."""
-        one, zero = np.ones(1), np.zeros(1)
-        conditions = self._conditions(*[self.population.lev_mean[-1:]] * 2)
-        nothing = Measures.of_factors(zero)
-        kin = Measures(zero, zero, zero, zero, one, zero, zero)
-        members = [nothing] * len(self.scorer.members)
-        base = Scores(tuple(members), conditions)
-        return float((self.fusion(base.with_member(member, kin)) - self.fusion(base))[0])
-
-    def _worth(self, log_tokens: FloatArray) -> FloatArray:
-        """(members, texts): how many nats a deviation of likeness adds, by the texts' lengths."""
-        nothing = Measures.of_factors(np.zeros(len(log_tokens)))
-        one = Measures.of_factors(np.ones(len(log_tokens)))
-        conditions = self._conditions(log_tokens, log_tokens)
-        base = Scores((nothing,) * len(self.scorer.members), conditions)
-        return np.array(
-            [
-                self.fusion(base.with_member(at, one)) - self.fusion(base)
-                for at in range(len(self.scorer.members))
-            ]
-        )
-
-    def _conditions(self, first: FloatArray, second: FloatArray) -> Conditions:
-        """Those of pairs of one text a side, of such lengths."""
-        return Conditions.of(
-            np.ones((2, len(first))),
-            np.stack([first, second]),
-            self.population.texts,
-            float(self.population.lev_mean[-1]),
-        )
+    def _said(self, point: Points, rest: Array32, points: Points) -> FloatArray:
+        """(texts,): the same by products (texts, members) in the rest, seen from c and scaled."""
+        length = _length(point.log_tokens)
+        lengths = _length(points.log_tokens)  # (texts,)
+        members = []
+        for at, (form, part) in enumerate(zip(self.forms, self._columns, strict=True)):
+            mine, theirs = point.places[0, part], points.places[:, part]
+            here, back = _weighings(form, _LENGTHS[length])  # of each length
+            own = back.square * point.squares[0, at] + back.place_square @ mine**2
+            by_length = np.stack([here.constant + own, here.square, here.product])
+            constant, square, product = by_length[:, lengths]  # (texts,) each
+            of_place = here.place_square.astype(np.float32)[lengths] * theirs
+            of_place += (here.place_product * mine).astype(np.float32)[lengths]
+            of_places = np.einsum("td,td->t", of_place, theirs)
+            members.append(
+                constant + square * points.squares[:, at] + product * rest[:, at] + of_places
+            )
+        if self.scorer.calibration is None:
+            return np.asarray(ensemble_log_bayes_factor(members))
+        usual = [(side.usual, side.deviations) for side in (point, points)]
+        total = np.asarray(np.sum(members, axis=0))
+        return self.scorer.weights.weigh(total, usual, self.population.texts)
 
     # Codes
 
@@ -328,7 +222,7 @@ class View:
         bias = self._bias(self.points(levs))
         middle = float(bias.mean())
         steps[0] = max(float(np.abs(bias - middle).max()), _LEAST) / 127
-        ends = np.cumsum([_folded_size(mean) for mean in self.means])
+        ends = np.cumsum([_folded_size(form) for form in self.forms])
         # As they are written: so codes are the same if they are made by a view that was read.
         directions = tuple(np.split(kept.astype(np.float16).astype(np.float32), ends))
         return replace(self, directions=directions, steps=steps.astype(np.float32), middle=middle)
@@ -336,47 +230,70 @@ class View:
     def _table(self, levs: Levs) -> Array32:
         """(texts, sizes of all): texts as points, plain."""
         points, columns = self.points(levs), self.scorer.columns(levs)
-        factors = self._factors(points)
-        parts = [self._moved(rows, factors, at) for at, rows in enumerate(columns)]
-        return np.concatenate([*parts, points.kin], axis=1)
+        factors, of_places = self._factors(points)
+        parts = []
+        for at, (form, rows) in enumerate(zip(self.forms, columns, strict=True)):
+            moved = _folded(np.asarray(rows, np.float32)) - _folded(form.centre[None])
+            moved *= points.scales[:, at, None] / form.unit
+            moved -= points.places[:, self._columns[at]] @ _folded(form.basis)
+            parts.append(moved * factors[:, at, None])
+        return np.concatenate([*parts, points.places * of_places], axis=1).astype(np.float32)
 
-    def _moved(self, rows: Rows, factors: Array32, member: int) -> Array32:
-        """(texts, folded size): a member's part of points, as plain rows."""
-        plain = _folded(np.asarray(rows, np.float32))
-        centre = _folded(self.means[member][None].astype(np.float32))
-        return np.asarray((plain - centre) * factors[:, member, None])
-
-    def _factors(self, points: Points) -> Array32:
-        """(texts, members): what a LEV, seen from the centre, is multiplied by."""
-        worth = np.maximum(self._worth(points.log_tokens.astype(np.float64)), 0).T
-        return np.asarray(np.sqrt(worth * points.sharpness) / points.lengths, np.float32)
+    def _factors(self, points: Points) -> tuple[Array32, Array32]:
+        """(texts, members), (texts, directions): what scaled distances from c are multiplied by."""
+        slopes = np.full(len(points.usual), 1 / len(self.forms))
+        if self.scorer.calibration is not None:
+            usual = [(points.usual, points.deviations)] * 2
+            at = points.usual + _HIT * points.deviations
+            low, high = (
+                self.scorer.weights.weigh(at + step, usual, self.population.texts)
+                for step in (-0.5, 0.5)
+            )
+            slopes = np.maximum(high - low, 0)
+        lengths = _length(points.log_tokens)
+        alike = [form.weighing(_LENGTHS, _LENGTHS) for form in self.forms]
+        rest = np.stack([one.product for one in alike], axis=1)[lengths]
+        places = np.concatenate([one.place_product for one in alike], axis=1)[lengths]
+        each = slopes[:, None]
+        return (
+            np.sqrt(np.maximum(rest, 0) * each).astype(np.float32),
+            np.sqrt(np.maximum(places, 0) * each).astype(np.float32),
+        )
 
     def _bias(self, points: Points) -> Array32:
-        """(texts,): what a text adds by itself."""
-        sharpness = np.log(points.sharpness * self._deviations)
-        usual = np.full(len(points.kin), self.population.lev_mean[-1], np.float32)
-        standing = -0.5 * points.middles * points.sharpness
-        lengths = np.log(points.lengths)
-        bias = self._fused(standing, lengths, sharpness, points.log_tokens, usual)
-        return bias.astype(np.float32)
+        """(texts,): what a text adds by itself: what it has with a usual one that is unlike it."""
+        rest = np.zeros(points.scales.shape, np.float32)
+        return self._said(self._usual_text, rest, points).astype(np.float32)
+
+    @cached_property
+    def _usual_text(self) -> Points:
+        """A text as those of the population are on average; it lies at c."""
+        points = self.points(self.population.cohort)
+        means = (getattr(points, name).mean(axis=0, keepdims=True) for name in POINTS)
+        return replace(Points(*means), places=np.zeros_like(points.places[:1]))
 
     def along(self, levs: Levs, points: Points) -> Array32:
         """(texts, directions): points along the directions."""
-        total, factors = points.kin @ self.directions[-1], self._factors(points)
-        for at, rows in enumerate(self.scorer.columns(levs)):
+        factors, of_places = self._factors(points)
+        total = (points.places * of_places) @ self.directions[-1]
+        for at, (form, rows) in enumerate(zip(self.forms, self.scorer.columns(levs), strict=True)):
+            directions = self.directions[at]
             if rows.shape[1] > _FOLDED:
-                total = total + self._moved(rows, factors, at) @ self.directions[at]
-                continue
-            seen = _times(rows, self.directions[at]) - self._centres[at]
+                seen = _folded(np.asarray(rows, np.float32)) @ directions
+            else:
+                seen = _times(rows, directions)
+            centre, basis = self._along_directions[at]
+            seen = (seen - centre) * (points.scales[:, at, None] / form.unit)
+            seen -= points.places[:, self._columns[at]] @ basis
             total = total + seen * factors[:, at, None]
         return np.asarray(total, np.float32)
 
     @cached_property
-    def _centres(self) -> list[Array32]:
-        """(directions,) of each member: its part of the centre along them; none if it is folded."""
+    def _along_directions(self) -> list[tuple[Array32, Array32]]:
+        """(directions,) and (coordinates, directions) of each member: c, and its basis."""
         return [
-            mean.astype(np.float32) @ part if len(mean) <= _FOLDED else np.zeros(0, np.float32)
-            for mean, part in zip(self.means, self.directions, strict=False)
+            ((_folded(form.centre[None]) @ part)[0], _folded(form.basis) @ part)
+            for form, part in zip(self.forms, self.directions, strict=False)
         ]
 
     def codes(self, levs: Levs, points: Points) -> npt.NDArray[np.int8]:
@@ -389,9 +306,8 @@ class View:
     def query(self, levs: Levs, points: Points) -> Array32:
         """(texts, numbers): what codes are multiplied with, to find texts near to these."""
         assert self.steps is not None
-        turned = replace(points, kin=points.kin * self.signs)
         ones = np.ones((len(levs), 1), np.float32)
-        return np.asarray(np.concatenate([ones, self.along(levs, turned)], 1) * self.steps)
+        return np.asarray(np.concatenate([ones, self.along(levs, points)], 1) * self.steps)
 
     def arrays(self) -> Arrays:
         """As it is written, without scorer and population."""
@@ -407,7 +323,7 @@ class View:
         if not steps.min(initial=1) > 0:
             raise ValueError("its steps are not all above zero")
         view = cls(scorer, population, (), steps, float(checked(arrays, "middle", "f4", 1)[0]))
-        sizes = [*map(_folded_size, view.means), len(view.signs)]
+        sizes = [*map(_folded_size, view.forms), view._columns[-1].stop]
         directions = [
             checked(arrays, f"directions{at}", "f2", size, len(steps) - 1).astype(np.float32)
             for at, size in enumerate(sizes)
@@ -415,14 +331,15 @@ class View:
         return replace(view, directions=tuple(directions))
 
 
-def _usual(member: Any) -> tuple[float, float, Any]:
-    """The usual distance, the usual deviation of likenesses, and the genres if it goes by them."""
-    if not isinstance(member, StyleScorer):
-        return 0.0, 0.1, None
-    model = member.styles.two_covariance
-    if not isinstance(model, IsotropicTwoCovariance):
-        return member.styles.usual, 0.1, None
-    return member.styles.usual, float(model.independent) ** -0.5, member.styles
+def _length(log_tokens: AnyFloats) -> IntArray:
+    """(texts,): the place of the nearest one of `_LENGTHS`."""
+    place = (log_tokens - _LENGTHS[0]) / (_LENGTHS[1] - _LENGTHS[0])
+    return np.asarray(np.clip(np.rint(place), 0, len(_LENGTHS) - 1), np.int64)
+
+
+def _weighings(form: Form, log_tokens: FloatArray) -> tuple[Weighing, Weighing]:
+    """Of texts of each of `_LENGTHS` with one of another, (1,); and the other way round."""
+    return form.weighing(_LENGTHS, log_tokens), form.weighing(log_tokens, _LENGTHS)
 
 
 def _times(rows: Rows, table: Array32) -> Array32:
@@ -436,12 +353,6 @@ def _times(rows: Rows, table: Array32) -> Array32:
         places, values = rows.row(at)
         result[at] = values.astype(np.float32) @ table[places]
     return result
-
-
-def _root(matrix: FloatArray) -> FloatArray:
-    """(size, size): R with R R' = matrix."""
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
 
 
 def _nystroem(kept: Array32, turned: Array32) -> tuple[FloatArray, Array32]:
@@ -460,9 +371,9 @@ def _nystroem(kept: Array32, turned: Array32) -> tuple[FloatArray, Array32]:
     return values, parts @ (vectors / np.sqrt(values)).astype(np.float32)
 
 
-def _folded_size(mean: FloatArray) -> int:
+def _folded_size(form: Form) -> int:
     """Of a member's part of a point."""
-    return min(len(mean), _FOLDED)
+    return min(len(form.centre), _FOLDED)
 
 
 def _fold(places: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.int64], Array32]:
@@ -472,8 +383,9 @@ def _fold(places: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.int64], Array
     return (mixed >> np.uint64(49)).astype(np.int64), signs
 
 
-def _folded(rows: Array32) -> Array32:
+def _folded(rows: AnyFloats) -> Array32:
     """(rows, folded size): plain rows (rows, size), with many places folded to fewer."""
+    rows = rows.astype(np.float32, copy=False)
     if rows.shape[1] <= _FOLDED:
         return rows
     where, signs = _fold(np.arange(rows.shape[1]))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import compress
 from pathlib import Path
 
 import adhominem
-from adhominem.arrays import Levs
+from adhominem.arrays import BoolArray, FloatArray
 from adhominem.attribute.cluster import (
     ClusteredText,
     Clustering,
@@ -32,6 +33,7 @@ from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import square
 from adhominem.text.files import Document, noting_inputs, path_of
 from adhominem.text.writing import write_whole
+from adhominem.verify.cautions import listed
 from adhominem.verify.verifier import Verifier, load
 
 PRIOR = 0.25  # that two clusters are by one person: see LOG.md for what it was chosen over
@@ -136,12 +138,13 @@ def cluster_encoded(
     first = originals([document.text for document in read.documents])
     if len(set(first)) < 2:
         raise OptionError("all texts are copies of one; expected several texts to tell apart")
-    with watch("comparing", texts * (texts - 1) // 2 * len(verifier.members)) as on_pairs:
+    with watch("comparing", texts * (texts - 1) // 2) as on_pairs:
         scored = verifier.scorer.all_pairs(read.levs, read.population, on_pairs=on_pairs)
-    factors = square(scored.log_bayes_factor)
+    foreign = verifier.no_statement_on(read.documents)  # (texts,)
+    factors = _stated(scored.log_bayes_factor, foreign)
     partition, clusters, told = cluster_originals(factors, prior_same_author, first)
     home = {text: cluster.number for cluster in clusters for text in cluster.texts}
-    strange = verifier.foreign(read.documents, read.levs)
+    strange = verifier.foreign(read.documents, read.levs) & ~foreign
     mapped = [
         MappedDocument(
             document.id or f"document {at}",
@@ -154,7 +157,8 @@ def cluster_encoded(
     known = [at for at, document in enumerate(mapped) if document.author]
     remarks = [
         *read.remarks,
-        *(_otherwise(verifier, read.levs, prior_same_author, first) if read.are_few else ()),
+        *_of_foreign([document.name for document in compress(mapped, foreign)]),
+        *(_otherwise(verifier, read, foreign, prior_same_author, first) if read.are_few else ()),
         *remarks_of(mapped, read.documents, read.population is not None),
         *remarks_on_population(verifier, read.population, scored),
     ]
@@ -191,8 +195,28 @@ def cluster_encoded(
     )
 
 
+def _stated(log_bayes_factors: FloatArray, foreign: BoolArray) -> FloatArray:
+    """(texts, texts): from those of all pairs (pairs,); 0 where no statement is made on a text."""
+    factors = square(log_bayes_factors)
+    factors[foreign] = factors[:, foreign] = 0.0
+    return factors
+
+
+def _of_foreign(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield (
+            "no statement is made on texts that are not running prose of a kind that the model "
+            f"knows: {listed(names)}; the Bayes factors of all pairs with them are 1, so the prior "
+            "alone says whether they are by one person"
+        )
+
+
 def _otherwise(
-    verifier: Verifier, levs: Levs, prior_same_author: float, first: Sequence[int]
+    verifier: Verifier,
+    read: EncodedCorpus,
+    foreign: BoolArray,
+    prior_same_author: float,
+    first: Sequence[int],
 ) -> Iterator[str]:
     """What a few texts would come out as if they were their own population.
 
@@ -200,8 +224,8 @@ def _otherwise(
     person; with so few of their own, hardly any do. So where both agree, it is worth more.
     """
     with suppress(OptionError):  # very few are no population at all
-        scored = verifier.scorer.all_pairs(levs, verifier.population_of(levs))
-        factors = square(scored.log_bayes_factor)
+        scored = verifier.scorer.all_pairs(read.levs, verifier.population_of(read.levs))
+        factors = _stated(scored.log_bayes_factor, foreign)
         _, clusters, _ = cluster_originals(factors, prior_same_author, first)
         people = "author" if len(clusters) == 1 else "authors"
         yield f"if these texts were their own population, there would be {len(clusters)} {people}"

@@ -42,7 +42,6 @@ def evaluate_files(
     pairs: str | Path | None = None,
     model: str | Path | None = None,
     population: str | Path | None = None,
-    companions: bool = True,
     training: str | Path | None = None,
     missing_as_unanswered: bool = False,
     resamples: int = 1000,
@@ -53,8 +52,8 @@ def evaluate_files(
 ) -> Evaluations:
     """Measure answers to a pair set; with a `model`, also its own answers to the texts in `pairs`.
 
-    With `pairs`, there are measures by topic and by length, too. `population` and `companions` are
-    those of `predict`. `output` gets a folder with a page, figures and the numbers, and with the
+    With `pairs`, there are measures by topic and by length, too. `population` is that of `predict`.
+    `output` gets a folder with a page, figures and the numbers, and with the
     entropy curves of a model's `training` log.
     `jobs` and `device` are how the model's answers are found, as in `predict`.
     The 95% intervals take so many `resamples`.
@@ -74,13 +73,12 @@ def evaluate_files(
                 pairs,
                 scratch,
                 population=population,
-                companions=companions,
                 jobs=jobs,
                 device=device,
                 watch=watch,
             )
             warnings = predicted.warnings
-            how = ", companions" if predicted.companions else ", population" if population else ""
+            how = ", population" if population else ""
             named = predicted.output.rename(scratch / f"{Path(model).name}{how}.jsonl")
             answers = [*answers, named]
         systems = load_systems(

@@ -20,7 +20,7 @@ from adhominem.models.folder import (
     read_calibration,
 )
 from adhominem.models.layout import CALIBRATION, STYLES
-from adhominem.models.writing import replace_files, styles_file
+from adhominem.models.writing import replace_files, genres_file
 from adhominem.scoring.rows import column_means
 from adhominem.text.readers import find_sources, read_documents
 from adhominem.text.writing import locked
@@ -59,7 +59,7 @@ def learn_genres(
         )
     with locked(folder):
         verifier = load(folder)
-        if any(member.styles is None for member in verifier.members):
+        if any(member.genres is None for member in verifier.members):
             raise OptionError(
                 "a member of this model knows no genres; expected n-gram models, or members of an "
                 "ensemble that was made with --corpus"
@@ -82,10 +82,10 @@ def learn_genres(
         files = {}
         folders = member_folders(folder)
         for number, (place, member) in enumerate(zip(folders, verifier.members, strict=True)):
-            assert member.styles is not None
+            assert member.genres is not None
             centres = {name: by_member[number] for name, by_member in means.items()}
             name = (place / STYLES.name).relative_to(folder).as_posix()
-            files[name] = styles_file(member.styles.with_genres(centres))
+            files[name] = genres_file(member.genres.with_centres(centres))
         if calibration := read_calibration(ModelFiles(folder)):
             fitted_to = model_hash(folder, members=True)  # as it is so far, if it does not say
             files[CALIBRATION.name] = as_file({"fitted_to": fitted_to} | calibration)

@@ -25,7 +25,7 @@ from adhominem.text.writing import lock_of, locked, write_whole
 
 Case = Pair | Problem
 
-_FORMAT = 3  # of the three files, and of what is compared
+_FORMAT = 4  # of the three files, and of what is compared
 _DIGEST_BYTES = 16
 
 
@@ -63,6 +63,8 @@ class PartialAnswers:
             check_not_read(path)
         settings = {"format": _FORMAT, **settings}
         self._rows: dict[bytes, int] = {}  # of the answers that were there: digests, rows
+        self._open: set[int] = set()  # the rows in which no statement is made
+        self.without_statement: list[str] = []  # the ids of such answers to the input so far
         self._before = 0
         self._order = array("Q")  # of the input's answers, the rows in which they stand
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -106,8 +108,11 @@ class PartialAnswers:
         ends = [0]
         with open(self._path, "rb") as file:
             for line in file:
-                if not _is_answer(line) or len(ends) * _DIGEST_BYTES > len(digests):
+                answer = _read(line)
+                if answer is None or len(ends) * _DIGEST_BYTES > len(digests):
                     break
+                if "states" in answer:
+                    self._open.add(len(ends) - 1)
                 ends.append(ends[-1] + len(line))
         self._before = len(ends) - 1
         for row in range(self._before):
@@ -134,11 +139,12 @@ class PartialAnswers:
         self,
         cases: Sequence[Case],
         digests: Sequence[bytes],
-        scored: Mapping[str, tuple[float, float]],
+        scored: Mapping[str, tuple[float, float] | None],
     ) -> None:
         """The next cases of the input, and by id the values and factors of those scored just now.
 
-        When this returns, the answers outlive this process.
+        None stands for a case on which no statement is made. When this returns, the answers outlive
+        this process.
         """
         lines: list[str] = []
         new: list[bytes] = []
@@ -146,10 +152,14 @@ class PartialAnswers:
             row = self._rows.get(digest)
             if row is None and case.id in scored:
                 row = self._written + len(lines)
-                lines.append(_line(case.id, *scored[case.id]))
+                lines.append(_line(case.id, scored[case.id]))
                 new.append(digest)
+                if scored[case.id] is None:
+                    self._open.add(row)
             if row is not None:
                 self._order.append(row)
+                if row in self._open:
+                    self.without_statement.append(case.id)
         self._file.write("".join(lines))
         self._file.flush()
         self._digests.write(b"".join(new))
@@ -209,15 +219,20 @@ def _files_of(output: Path) -> tuple[Path, Path, Path]:
     return answers, digests, settings
 
 
-def _is_answer(line: bytes) -> bool:
+def _read(line: bytes) -> dict[str, Any] | None:
+    """An answer; None if it is not whole."""
     try:
-        return line.endswith(b"\n") and "id" in json.loads(line)
-    except (ValueError, TypeError):
-        return False
+        answer = json.loads(line)
+    except ValueError:
+        return None
+    is_whole = line.endswith(b"\n") and isinstance(answer, dict) and "id" in answer
+    return answer if is_whole else None
 
 
-def _line(id: str, value: float, log_bayes_factor: float) -> str:
+def _line(id: str, answer: tuple[float, float] | None) -> str:
     """An answer, with ten digits: the last ones depend on what else was computed with it."""
-    value, log_bayes_factor = (float(f"{number:.10g}") for number in (value, log_bayes_factor))
-    row = {"id": id, "value": value, "log_bayes_factor": log_bayes_factor}
+    value, factor = (float(f"{number:.10g}") for number in answer or (0.5, 0.0))
+    row: dict[str, Any] = {"id": id, "value": value, "log_bayes_factor": factor}
+    if answer is None:
+        row["states"] = False
     return json.dumps(row, ensure_ascii=False) + "\n"

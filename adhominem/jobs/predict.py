@@ -10,7 +10,7 @@ its name. A second run with the same output, at the same time, is refused.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
@@ -18,7 +18,7 @@ from itertools import chain, compress, islice
 from operator import not_
 from pathlib import Path
 
-from adhominem.arrays import Levs, joined
+from adhominem.arrays import BoolArray, Levs, joined
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.inputs import Watch, open_corpora, unwatched
@@ -30,10 +30,10 @@ from adhominem.jobs.partial_answers import (
     remove_rest,
     without_shared_passages,
 )
-from adhominem.jobs.population import OwnPopulation
+from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import Encode, ahead_of, begun_ahead
 from adhominem.scoring.decision import probability_same_author, without_weak_answers
-from adhominem.scoring.population import each_once
+from adhominem.scoring.population import Population, each_once
 from adhominem.text.files import Document, noting_inputs, path_of
 from adhominem.text.pan import Pair, each_id_once, pair_rows, problem_rows
 from adhominem.text.readers import stop_or_skip
@@ -42,7 +42,7 @@ from adhominem.text.writing import locked
 from adhominem.verify.cautions import (
     Caution,
     cautions_of_many,
-    foreign_texts,
+    no_statement,
     passages_taken_out,
 )
 from adhominem.verify.verifier import load
@@ -61,9 +61,8 @@ class Predicted:
     scored_now: int  # by this run
     texts_encoded: int  # distinct texts that this run encoded
     calibrated: bool
+    no_statement: int  # answers in the file that state nothing, as a text is not running prose
     population_texts: int  # 0: no population was used
-    # Whether texts of the population drew on companions there; None: no pair of them was scored.
-    companions: bool | None
     warnings: tuple[Caution, ...]  # of the model, the population and the texts of this run
 
 
@@ -74,7 +73,6 @@ def predict(
     *,
     input_format: str = "pan20",
     population: str | Path | None = None,
-    companions: bool = True,
     prior_same_author: float = 0.5,
     delta: float = 0.0,
     jobs: int | None = 1,
@@ -87,14 +85,16 @@ def predict(
     """Write an answer for each pair or problem: `id`, `value`, `log_bayes_factor`.
 
     `cases` may be the path of PAN's `pairs.jsonl`, or with the format `pan15` that of PAN's problem
-    folders. `output` is a file, or a folder for `answers.jsonl`.
-    `population` is where the texts of a relevant population lie, or `input` for the path of the
-    cases. Texts that are in it themselves draw on their `companions` there, unless told otherwise,
-    if the model is calibrated for it, and if there are neither too few texts nor too many.
-    Answers within 0.5 ± `delta` become 0.5. `max_memory` is for the LEVs of texts that are kept in
-    case they come again, in MB; the model and the population take theirs besides. With the `engine`
-    `ray`, texts are encoded on a Ray cluster. What cannot be read or scored, or has the id of a
-    case before it, goes to `skipped`; without it, the first such thing is raised.
+    folders. `output` is a file, or a folder for `answers.jsonl`. `population` is where the texts
+    of a relevant population lie, or `input` for the path of the cases; the texts of a case are left
+    out of it for that case. Answers within 0.5 ± `delta` become 0.5. On a case with a text that is
+    not running prose of a kind that the model knows, no statement is made: the log Bayes factor is
+    0, and the value 0.5.
+
+    `max_memory` is for the LEVs of texts that are kept in case they come again, in MB; the model
+    and the population take theirs besides. With the `engine` `ray`, texts are encoded on a Ray
+    cluster. What cannot be read or scored, or has the id of a case before it, goes to `skipped`;
+    without it, the first such thing is raised.
     """
     output = path_of(output)
     if output.is_dir() or not output.suffix:
@@ -113,17 +113,16 @@ def predict(
         stack.enter_context(locked(output))
         _check_new(output)  # again: another run may have ended in between
         encode = stack.enter_context(encoder_on(engine, model, verifier, jobs, device, output))
-        levs = _Levs(encode, int(max_memory * 1e6))
-        relevant: OwnPopulation | None = None
+        levs = _Levs(encode, verifier.no_statement_on, int(max_memory * 1e6))
+        relevant: Population | None = None
         encode_population = _Population(levs)
         if population is not None:
             unread = None if skipped is None else stack.enter_context(_listed_once(skipped))
             with watch("population") as on_documents:
-                relevant = OwnPopulation.read(
+                relevant = read_population(
                     population,
                     encode_population,
-                    verifier,
-                    companions=companions,
+                    verifier=verifier,
                     skipped=unread,
                     on_documents=on_documents,
                 )
@@ -132,23 +131,22 @@ def predict(
             "prior_same_author": prior_same_author,
             "delta": delta,
             "population": None if relevant is None else encode_population.digest.hexdigest(),
-            "companions": relevant is not None and relevant.levs is not None,
         }
-        recurring = None if relevant is None else relevant.population.recurring
-        scale = verifier.scales.of(None if relevant is None else relevant.population)
-        calibrated = scale.calibration is not None
+        recurring = None if relevant is None else relevant.recurring
+        calibrated = verifier.calibration is not None
         if isinstance(cases, str | Path):
             on_bytes = stack.enter_context(watch("answering", size, "bytes"))
             cases = read(path_of(cases), on_bytes=on_bytes, labelled=False)
         taken_out: list[tuple[str, int]] = []
-        foreign: list[str] = []
         cases = iter(cases)
         first_case = list(islice(cases, 1))  # that the input is known before anything is written
         partial = stack.enter_context(closing(PartialAnswers(output, settings)))
         rest: Iterator[Case] = stop_or_skip(each_id_once(chain(first_case, cases)), skipped)
 
-        def digested() -> Iterator[tuple[list[Case], list[bytes], list[bool], list[Case]]]:
-            """Some cases, their digests, which of them are answered already, and the others."""
+        def digested() -> Iterator[
+            tuple[list[Case], list[bytes], list[bool], list[Case], set[str]]
+        ]:
+            """Some cases, their digests, which are answered, the others, which state nothing."""
             while batch := list(islice(rest, _CASES_AT_ONCE)):
                 digests = [digest_of(case) for case in batch]
                 known = [known_digest in partial for known_digest in digests]
@@ -157,24 +155,22 @@ def predict(
                     case, taken = without_shared_passages(whole, recurring)
                     new.append(case)
                     taken_out.extend(taken)
-                foreign.extend(verifier.in_other_letters(_texts_of(new)))
                 levs.begin(_texts_of(new))
-                yield batch, digests, known, new
+                yield batch, digests, known, new, levs.foreign(new)  # which workers do not wait for
 
-        for batch, digests, known, new in begun_ahead(digested(), levs.ahead):
+        for batch, digests, known, new, foreign in begun_ahead(digested(), levs.ahead):
             good, first, second = levs.of(new, skipped)
             partial.recognise([*compress(batch, known), *good])
-            scored: dict[str, tuple[float, float]] = {}
-            if good:
-                factors = (
-                    verifier.score(first, second)
-                    if relevant is None
-                    else relevant.score(verifier, first, second)
+            scored: dict[str, tuple[float, float] | None]
+            scored = {case.id: None for case in good if case.id in foreign}
+            if stated := [at for at, case in enumerate(good) if case.id not in foreign]:
+                factors = verifier.score(
+                    [first[at] for at in stated], [second[at] for at in stated], relevant
                 )
                 probability = probability_same_author(factors, prior_same_author)
                 values = without_weak_answers(probability, delta)
                 both = zip(values.tolist(), factors.tolist(), strict=True)
-                scored = {case.id: answer for case, answer in zip(good, both, strict=True)}
+                scored |= {good[at].id: answer for at, answer in zip(stated, both, strict=True)}
             partial.add(batch, digests, scored)
         partial.finish()
     return Predicted(
@@ -183,17 +179,17 @@ def predict(
         partial.scored,
         levs.encoded,
         calibrated,
-        0 if relevant is None else relevant.population.texts,
-        None if relevant is None else relevant.companions,
+        len(partial.without_statement),
+        0 if relevant is None else relevant.texts,
         (
             *cautions_of_many(
                 calibrated,
-                None if relevant is None else relevant.population,
+                relevant,
                 verifier.genre_names,
                 changed=verifier.changed,
             ),
             *passages_taken_out(taken_out),
-            *foreign_texts(foreign),
+            *no_statement(partial.without_statement),
         ),
     )
 
@@ -219,13 +215,20 @@ def _listed_once(skipped: list[InputError]) -> Iterator[list[InputError]]:
 class _Levs:
     """The LEVs of texts, each encoded once as long as it is remembered."""
 
-    def __init__(self, encode: Encode, most_bytes: int) -> None:
-        self._encode, self._most_bytes = encode, most_bytes
+    def __init__(
+        self,
+        encode: Encode,
+        no_statement_on: Callable[[Sequence[Document]], BoolArray],
+        most_bytes: int,
+    ) -> None:
+        self._encode, self._no_statement_on = encode, no_statement_on
+        self._most_bytes = most_bytes
         self.ahead = ahead_of(encode)
         self._bytes = 0  # of those that are kept
         self._kept: OrderedDict[bytes, Levs | InputError] = OrderedDict()
         # Those that are being encoded, in order, and where each will be.
         self._begun: OrderedDict[bytes, Iterator[Levs | InputError]] = OrderedDict()
+        self._foreign: dict[bytes, bool] = {}  # of those that are kept or begun, where asked for
         self.encoded = 0
 
     def begin(self, documents: Sequence[Document]) -> list[bytes]:
@@ -259,8 +262,23 @@ class _Levs:
         for key in keys:
             self._kept.move_to_end(key)
         while self._bytes > self._most_bytes:
-            self._bytes -= _size(self._kept.popitem(last=False)[1])
+            key, dropped = self._kept.popitem(last=False)
+            self._bytes -= _size(dropped)
+            self._foreign.pop(key, None)
         yield from levs
+
+    def foreign(self, cases: Sequence[Case]) -> set[str]:
+        """The ids of cases with a text that is not running prose that the model knows."""
+        texts = _texts_of(cases)
+        keys = self.begin(texts)
+        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._foreign}
+        told = self._no_statement_on(list(new.values()))
+        self._foreign |= zip(new, told.tolist(), strict=True)
+        return {
+            case.id
+            for case in cases
+            if any(self._foreign[_key(text)] for text in chain(*documents_of(case)))
+        }
 
     def of(
         self, cases: Sequence[Case], skipped: list[InputError] | None

@@ -35,13 +35,13 @@ from adhominem.models.folder import (
 )
 from adhominem.models.layout import AUTHORS, LAYOUT
 from adhominem.models.member import AnyModel
-from adhominem.models.writing import training_authors, write_ensemble, write_styles
+from adhominem.models.writing import training_authors, write_ensemble, write_genres
 from adhominem.scoring.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.files import check_none_read_in, noting_inputs, read_text, real_path
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.writing import check_output, locked, write_folder
-from adhominem.training.fit_styles import fit_styles
+from adhominem.training.fit_genres import fit_genres
 
 # Looked for before the first step: the last ones are needed when all the work is done.
 _LIBRARIES = ("torch", "safetensors", "matplotlib")
@@ -295,7 +295,7 @@ def make_ensemble(
                 with reading(model.folder, file.name):
                     (folder / name / file.name).write_bytes(files.read(file))
             if corpus is not None:
-                write_styles(folder / name, fit_styles(model, corpus, on_documents))
+                write_genres(folder / name, fit_genres(model, corpus, on_documents))
         listed = [training_authors(model.folder) for model in models]
         shared, times = Counter(listed).most_common(1)[0]
         if None in listed or 2 * times <= len(listed):

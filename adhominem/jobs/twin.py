@@ -10,14 +10,12 @@ ranks better than they say. Whether that holds can be checked with authors that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import adhominem
 from adhominem.errors import OptionError
 from adhominem.jobs.calibrate import CalibrationReports, copy_first
 from adhominem.models.calibration import (
-    CalibrationReport,
     read_evidence,
     read_reports,
     read_validation,
@@ -43,7 +41,7 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
     with locked(folder):
         model, other = read_folder(folder), read_folder(files)
         validation, reports = read_validation(files), read_reports(files)
-        if other.scales is None or validation is None or reports is None:
+        if other.calibration is None or validation is None or reports is None:
             raise OptionError(f"{files.folder} is not calibrated; calibrate it first")
         if read_evidence(files, population=False).twin:
             raise OptionError(
@@ -52,52 +50,34 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
             )
         if real_path(folder) == real_path(files.folder):
             raise OptionError(f"{folder} cannot be its own twin; expected another model")
-        longer = _lengths(model.models, other.models)
-        alone, population, companions = (_taken_over(report, longer) for report in reports)
-        assert alone is not None  # without a population, every calibrated model is
-        taken = CalibrationReports(alone, population, companions)
+        _check_twins(model.models, other.models)
+        taken = CalibrationReports(other.calibration, *reports)
         card = read_card(folder)
         write_calibration(
             folder,
-            alone,
-            population,
-            companions,
-            other.scales.usual_separation,
-            other.scales.least_company,
-            other.scales.misfit,
+            other.calibration,
+            *reports,
             adhominem.__version__,
             validation,
             twin=other.sha256,
-            card=card and calibrated_card(card, taken.modes, validation, twin=True),
+            card=card and calibrated_card(card, other.calibration, *reports, validation, twin=True),
         )
     return taken
 
 
-def _lengths(models: Sequence[AnyModel], twins: Sequence[AnyModel]) -> list[float]:
-    """(members,): how many times as long as its twin's a member's LEVs usually are."""
-    told = [
-        [(type(one), one.config.lev_size, _genres(one)) for one in members]
-        for members in (models, twins)
+def _check_twins(models: Sequence[AnyModel], twins: Sequence[AnyModel]) -> None:
+    """An OptionError unless both have the same members, which know the same genres."""
+    members = [
+        [(type(one), one.config.lev_size, _genres(one)) for one in models_of]
+        for models_of in (models, twins)
     ]
-    names = [[one.folder.name for one in members] for members in (models, twins)]
-    if told[0] != told[1] or (len(models) > 1 and names[0] != names[1]):
+    names = [[one.folder.name for one in models_of] for models_of in (models, twins)]
+    if members[0] != members[1] or (len(models) > 1 and names[0] != names[1]):
         raise OptionError(
             "these models are not twins; expected the same members, of the same sizes and with the "
             "same genres: train both with the same settings, and teach both the same genres"
         )
-    return [
-        1.0 if one.styles is None or two.styles is None else one.styles.usual / two.styles.usual
-        for one, two in zip(models, twins, strict=True)
-    ]
 
 
 def _genres(model: AnyModel) -> set[str] | None:
-    return None if model.styles is None else set(model.styles.genres)
-
-
-def _taken_over(
-    report: CalibrationReport | None, longer: Sequence[float]
-) -> CalibrationReport | None:
-    if report is None or not report.fusion.weights:
-        return report
-    return replace(report, fusion=report.fusion.for_longer(longer))
+    return None if model.genres is None else set(model.genres.names)

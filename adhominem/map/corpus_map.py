@@ -169,12 +169,12 @@ def map_documents(
         for at, (document, unlike) in enumerate(zip(documents, strange, strict=True), start=1)
     )
     pairs = len(documents) * (len(documents) - 1) // 2
-    with watch("comparing", pairs * len(verifier.members)) as on_pairs:
+    with watch("comparing", pairs) as on_pairs:
         scored = verifier.scorer.all_pairs(levs, population, on_pairs=on_pairs)
-    raw, log10 = square(scored.raw), square(scored.log_bayes_factor) / _LOG_10
-    # Bounds make strong Bayes factors equal. Which of them come first, the scores before decide:
+    unbounded, log10 = square(scored.unbounded), square(scored.log_bayes_factor) / _LOG_10
+    # Bounds make strong Bayes factors equal. Which of them come first, the unbounded ones decide:
     # they count for a millionth, too little to be seen in a number.
-    ranked = log10 + _TIES * raw / max(float(np.nanmax(np.abs(raw), initial=0)), 1.0)
+    ranked = log10 + _TIES * unbounded / max(float(np.nanmax(np.abs(unbounded), initial=0)), 1.0)
     joins = join_all(ranked, linkage)
     clusters: tuple[Cluster, ...] = ()
     if prior_same_author is not None:
@@ -182,14 +182,13 @@ def map_documents(
         _, clusters, _ = cluster_originals(
             factors, prior_same_author, originals([document.text for document in documents])
         )
-    calibration = verifier.scales.of(population).calibration
     bounds = None
-    if calibration is not None:  # those of each pair depend on the lengths of its texts
+    if scored.calibrated:  # those of each pair depend on the lengths of its texts
         lowest = scored.lower_bound.min(initial=0.0)
         highest = scored.upper_bound.max(initial=0.0)
         bounds = (float(lowest) / _LOG_10, float(highest) / _LOG_10)
     with watch("drawing", None) as on_picture:
-        pictures = projections(style_products(parts, population), seed, on_picture)
+        pictures = projections(lev_products(parts, population), seed, on_picture)
     cautions = [
         *remarks,
         *remarks_of(mapped, documents, population is not None),
@@ -207,7 +206,7 @@ def map_documents(
         population=population_name or ("none" if population is None else "given"),
         population_texts=0 if population is None else population.texts,
         bounds=bounds,
-        calibrated=calibration is not None,
+        calibrated=scored.calibrated,
         remarks=tuple(cautions),
         seed=seed,
         model=verifier.name,
@@ -218,12 +217,11 @@ def map_documents(
     )
 
 
-def style_products(parts: Sequence[Rows], population: Population | None) -> FloatArray:
+def lev_products(parts: Sequence[Rows], population: Population | None) -> FloatArray:
     """(documents, documents): scalar products of what the points stand for.
 
     `parts` are the LEVs (documents, lev_size) of each member. Each is centred and of unit length,
-    so that no member outweighs another by the size of its numbers. A score does much the same, but
-    beside a population it hears the guess of the genre, and it does not stretch what is short.
+    so that no member outweighs another by the size of its numbers.
     """
     total = np.zeros((len(parts[0]), len(parts[0])))
     at = 0

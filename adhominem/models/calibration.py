@@ -1,18 +1,17 @@
 """How a model was calibrated: what is written of it, and the pairs of known authors behind it.
 
-calibration.json            the scales, what they were fitted to, and the hash of the pairs
+calibration.json            parameters, bounds, what they were fitted to, the hash of the pairs
 validation-*.safetensors    the log Bayes factor of each pair, by a map that has seen neither the
                             pair nor its authors, within the bounds of the model, and under which
                             condition it was found; a case may be there several times: shortened,
                             with several populations, or again as if its genre were unknown
 
-`models.folder` reads the scales themselves.
+`models.folder` reads the parameters themselves.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from hashlib import sha256
@@ -36,7 +35,7 @@ from adhominem.models.folder import (
 from adhominem.models.layout import CALIBRATION, CARD, VALIDATION
 from adhominem.models.writing import replace_files
 from adhominem.records import from_json
-from adhominem.scoring.scale import POPULATION, TEXTS, Calibration, Fusion
+from adhominem.scoring.calibration import POPULATION, TEXTS, Calibration
 
 _OTHER_GENRE = "\n"  # stands for any that there are no cases of: no name has line ends
 _TYPES = {
@@ -55,10 +54,9 @@ _NEAR = 1.5  # times as long, or as short, is a like length
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationReport:
-    """A calibration, what it was fitted to, and how good the Bayes factors are before and after."""
+    """What a model was calibrated with, without a population or with one, and how good it is."""
 
-    fusion: Fusion
-    calibration: Calibration
+    cases: int
     sets: tuple[str, ...]  # the pair sets
     same_author: int  # pairs
     authors: int
@@ -267,12 +265,9 @@ def _population_told(texts: int) -> str:
 
 def write_calibration(
     folder: Path,
+    calibration: Calibration,
     alone: CalibrationReport,
     population: CalibrationReport | None,
-    companions: CalibrationReport | None,
-    usual_separation: Sequence[float],
-    least_company: float,
-    misfit: Sequence[float],
     version: str,
     validation: Validation,
     *,
@@ -288,12 +283,9 @@ def write_calibration(
     data = {
         "format": CALIBRATION_FORMAT,
         "adhominem": version,
+        "calibration": calibration.to_json(),
         "alone": asdict(alone),
         "population": population and asdict(population),
-        "companions": companions and asdict(companions),
-        "usual_separation": list(usual_separation),
-        "least_company": least_company,
-        "misfit": list(misfit),
         "twin": twin,
         "fitted_to": model_hash(folder, members=True),
         "validation": digest,
@@ -311,19 +303,18 @@ def as_file(calibration: dict[str, Any]) -> bytes:
 
 def read_reports(
     folder: Path | ModelFiles,
-) -> tuple[CalibrationReport, CalibrationReport | None, CalibrationReport | None] | None:
-    """Those without a population, with one and with companions; None without a calibration."""
+) -> tuple[CalibrationReport, CalibrationReport | None] | None:
+    """Those without a population and with one; None without a calibration."""
     files = ModelFiles.at(folder)
     data = read_calibration(files)
     if data is None:
         return None
     with reading(files.folder, CALIBRATION.name, RECALIBRATE):
         alone = from_json(CalibrationReport, data["alone"], "alone")
-        population, companions = (
-            data[name] and from_json(CalibrationReport, data[name], name)
-            for name in ("population", "companions")
-        )
-        return alone, population, companions
+        population = data["population"]
+        if population is not None:
+            population = from_json(CalibrationReport, population, "population")
+        return alone, population
 
 
 def read_evidence(folder: Path | ModelFiles, *, population: bool) -> CalibrationEvidence:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from math import log
 from pathlib import Path
@@ -18,6 +17,7 @@ from adhominem.models.calibration import CalibrationReport, Validation
 from adhominem.models.files import ModelFiles, reading
 from adhominem.models.layout import CARD
 from adhominem.models.writing import replace_files
+from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.decision import probability_same_author
 from adhominem.text.vocabulary import Vocabulary
 
@@ -110,23 +110,32 @@ def read_card(folder: Path) -> str | None:
 
 def calibrated_card(
     card: str,
-    reports: Mapping[str, CalibrationReport],
+    calibration: Calibration,
+    alone: CalibrationReport,
+    population: CalibrationReport | None,
     validation: Validation,
     *,
     twin: bool = False,
 ) -> str:
     """The card of a model that has been calibrated since it was written, or by a `twin`.
 
-    `reports` are by how they are called, that without a population first. Its accuracy is left
-    out, since it was that of another map: measure it again (`card_with_accuracy`).
+    Its accuracy is left out, since it was measured with other parameters: measure it again
+    (`card_with_accuracy`).
     """
+    reports = {"without a population": alone}
+    if population is not None:
+        reports["with a population"] = population
+    limits = {
+        mode: [limit / log(10) for limit in calibration.widest(population=report is population)]
+        for mode, report in reports.items()
+    }
     return _render(
         "calibration.md",
         card=card.partition("## Limits")[0].partition("## Calibration")[0],
-        alone=next(iter(reports.values())),
+        alone=alone,
         reports=reports,
+        limits=limits,
         measures=_CALIBRATION_MEASURES,
-        log10=log(10),
         conditions=_by_conditions(validation),
         twin=twin,
     )

@@ -38,14 +38,14 @@ from adhominem.models.layout import (
 )
 from adhominem.models.member import AnyModel, read_model
 from adhominem.records import from_json
+from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.machine import MachineLook
 from adhominem.scoring.prose import Prose
-from adhominem.scoring.scale import Scales
 from adhominem.text.files import path_of, real_path
 
 DEFAULT_MODEL = "general-en"
 FORMAT = 2  # of config.json
-CALIBRATION_FORMAT = 6
+CALIBRATION_FORMAT = 7
 PROSE_FORMAT = 1
 RECALIBRATE = "calibrate the model again"
 _SHIPPED = Path(__file__).parent / "shipped"
@@ -65,7 +65,7 @@ class ModelFolder:
     name: str
     models: list[AnyModel]  # one, or the members of an ensemble
     lead: int  # whose genres, typicality and tokens speak for all members
-    scales: Scales | None  # None: not calibrated
+    calibration: Calibration | None  # None: not calibrated
     genre_names: dict[str, str]  # in words, where somebody wrote them
     sha256: str  # of all that answers, warnings and reports depend on
     changed: bool  # since it was calibrated
@@ -104,7 +104,7 @@ def model_folder(model: str | Path) -> Path:
 
 
 def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
-    """Read a model, or an ensemble, with its scales."""
+    """Read a model, or an ensemble, with its calibration."""
     files = ModelFiles.at(folder)
     description = _fetch(files)
     models = read_models(files)
@@ -116,15 +116,15 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     if description["architecture"] == ENSEMBLE:
         with reading(files.folder, CONFIG.name):
             lead = description["members"].index(description["lead"])
-    name, scales = real_path(files.folder).name, read_scales(files)
-    if scales is not None:
-        scales.check(name, len(models))
+    name, calibration = real_path(files.folder).name, read_parameters(files)
+    if calibration is not None:
+        calibration.check(name, len(models))
     fitted_to = (read_calibration(files) or {}).get("fitted_to")
     return ModelFolder(
         name,
         models,
         lead,
-        scales,
+        calibration,
         read_genres(files),
         model_hash(files),
         fitted_to is not None and fitted_to != model_hash(files, members=True),
@@ -167,7 +167,7 @@ def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
 
 def check_members(models: Sequence[AnyModel], others: Sequence[str] = ()) -> None:
     """A ModelError where members know different genres, or have `others` than they should."""
-    genres = {model.folder: frozenset(model.styles.genres) for model in models if model.styles}
+    genres = {model.folder: frozenset(model.genres.names) for model in models if model.genres}
     if len(set(genres.values())) > 1:
         others = [f"{one / STYLES.name} ({len(known)} genres)" for one, known in genres.items()]
     if others:
@@ -232,7 +232,7 @@ def _single(files: ModelFiles) -> dict[str, Any]:
     if architecture not in SINGLE:
         raise damaged(folder, f"{CONFIG.name}: of the architecture {str(architecture)[:100]!r}")
     for file in LAYOUT:
-        # An n-gram model has no two-covariance layer but that of its styles.
+        # An n-gram model has no two-covariance layer of its own.
         needed = file.required or (file is STYLES and architecture == NGRAMS)
         if needed and architecture in file.of and not files.has(file):
             raise damaged(folder, f"there is no {file.name} in it")
@@ -292,21 +292,14 @@ def read_calibration(files: ModelFiles) -> dict[str, Any] | None:
     return data
 
 
-def read_scales(folder: Path | ModelFiles) -> Scales | None:
-    """What the scores of a model are worth; None where it is not calibrated."""
+def read_parameters(folder: Path | ModelFiles) -> Calibration | None:
+    """The parameters and the bounds of a model; None where it is not calibrated."""
     files = ModelFiles.at(folder)
     data = read_calibration(files)
     if data is None:
         return None
     with reading(files.folder, CALIBRATION.name, RECALIBRATE):
-        parts = ("fusion", "calibration")
-        scales: dict[str, Any] = {
-            name: data[name] and {part: data[name][part] for part in parts}
-            for name in ("alone", "population", "companions")
-        }
-        for name in ("usual_separation", "least_company", "misfit"):
-            scales[name] = data[name]
-        return from_json(Scales, scales, "calibration")
+        return Calibration.from_json(data["calibration"])
 
 
 def validation_name(files: ModelFiles) -> str | None:

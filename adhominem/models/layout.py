@@ -4,8 +4,8 @@ This is the one place that names them. A model's hash is that of all files on wh
 its warnings or a report depend (`hashed`); others are for people, or for other programs.
 
 A model is a network or an n-gram model by itself, or an ensemble, whose folder holds its members'
-folders. Its scales, the pairs behind them and the words for its genres are those of the
-folder that is loaded: in a member they count for nothing (`of_whole`).
+folders. Its calibration, the pairs behind it and the words for its genres are those of the folder
+that is loaded: in a member they count for nothing (`of_whole`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ NGRAM_LIST = ModelFile(
 )
 STYLES = ModelFile(
     "styles.safetensors",
-    "genres and the two-covariance model: in n-gram models and members of an ensemble",
+    "the genres, where they lie: in n-gram models and members of an ensemble",
     SINGLE,
     hashed=True,
     largest=1024 * _MB,
@@ -81,7 +81,7 @@ TYPICALITY = ModelFile(
 )
 CALIBRATION = ModelFile(
     "calibration.json",
-    "from scores to honest Bayes factors, once it has been calibrated",
+    "all parameters from LEVs to honest Bayes factors, once it has been calibrated",
     EVERY,
     hashed=True,
     of_whole=True,
@@ -89,7 +89,8 @@ CALIBRATION = ModelFile(
 )
 VALIDATION = ModelFile(
     "validation-*.safetensors",
-    "the pairs of the calibration, each by a scale that has not seen it; calibration.json names it",
+    "the pairs of the calibration, each scored by parameters that were fitted without it; "
+    "calibration.json names it",
     EVERY,
     hashed=True,
     of_whole=True,

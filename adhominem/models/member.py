@@ -19,13 +19,10 @@ from adhominem.encoders.protocol import Encoder
 from adhominem.errors import MissingExtraError, OptionError
 from adhominem.models.files import Arrays, ModelFiles, Shapes, check_shapes, damaged, reading
 from adhominem.models.layout import CONFIG, NGRAM_LIST, STYLES, TOKENIZER, TYPICALITY, WEIGHTS
-from adhominem.scoring.members import LayerScorer, MemberScorer, StyleScorer
-from adhominem.scoring.styles import Styles, Typicality
-from adhominem.scoring.two_covariance import (
-    BayesFactorModel,
-    IsotropicTwoCovariance,
-    TwoCovariance,
-)
+from adhominem.scoring.genres import Genres
+from adhominem.scoring.members import GenreMember, LayerMember, MemberScorer
+from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.scoring.typicality import Typicality
 from adhominem.text.files import Document
 from adhominem.text.lexicon import Numbered
 from adhominem.text.tokenizer import Tokenizer
@@ -54,7 +51,7 @@ class _Trained:
     scores: dict[str, Any]  # on dev, by set
     folder: Path
     typicality: Typicality | None = None
-    styles: Styles | None = None
+    genres: Genres | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +111,7 @@ class Member:
     def __init__(self, model: AnyModel, tokenizer: Tokenizer, encoder: Encoder) -> None:
         self.name = model.folder.name
         self.tokenizer, self.encoder = tokenizer, encoder
-        self.typicality, self.styles = model.typicality, model.styles
+        self.typicality, self.genres = model.typicality, model.genres
         self.scorer = _scorer(model)
         if isinstance(model, NgramModel):
             # By the frequent token types another language is recognised.
@@ -195,14 +192,14 @@ def make_members(models: Sequence[AnyModel], threads: int = 1, device: str = "cp
 
 
 def _scorer(model: AnyModel) -> MemberScorer:
-    """By its styles; a network that has none by the layer that it was trained with."""
-    if model.styles is not None:
+    """By its genres; a network that has none by the layer that it was trained with."""
+    if model.genres is not None:
         is_profile = isinstance(model, NgramModel) and "projection" not in model.weights
-        return StyleScorer(model.styles, is_profile)
+        return GenreMember(model.genres, is_sparse=is_profile)
     if not isinstance(model, Model):
-        raise damaged(model.folder, f"{STYLES.name}: an n-gram model without styles")
+        raise damaged(model.folder, f"{STYLES.name}: an n-gram model without genres")
     with reading(model.folder, WEIGHTS.name):
-        return LayerScorer(model.two_covariance(), model.project, model.config.lev_size)
+        return LayerMember(model.two_covariance(), model.project, model.config.lev_size)
 
 
 def _device_runtime(model: Model, device: str) -> Encoder:
@@ -366,7 +363,7 @@ def _beside(files: ModelFiles, description: dict[str, Any], lev_size: int) -> di
         "scores": description["scores"],
         "folder": files.folder,
         "typicality": read_typicality(files, lev_size),
-        "styles": read_styles(files, lev_size),
+        "genres": read_genres(files, lev_size),
     }
 
 
@@ -398,41 +395,22 @@ def _ngram_shapes(
     return {**shapes, **{name: ("I32", (sizes[name],)) for name in BIGRAMS}}
 
 
-def read_styles(folder: Path | ModelFiles, lev_size: int) -> Styles | None:
-    """The genres and the two-covariance model of a model with LEVs of this size, if it has any."""
+def read_genres(folder: Path | ModelFiles, lev_size: int) -> Genres | None:
+    """The genres of a model with LEVs of this size, if it has any."""
     files = ModelFiles.at(folder)
     if not files.has(STYLES):
         return None
     with reading(files.folder, STYLES.name):
-        raw, metadata = files.tensors(STYLES)
+        arrays, metadata = files.tensors(STYLES)
         genres = tuple(metadata.get("genres", "").split("\n"))
         if not all(genres) or len(genres) > _MOST_GENRES or len(set(genres)) < len(genres):
             raise ValueError(f"{len(genres)} genres; expected 1 to {_MOST_GENRES:,}, each once")
-        row, square = (lev_size,), (lev_size, lev_size)
-        check_shapes(raw, {"centres": ("F32", (len(genres), lev_size)), "usual": ("F32", (1,))})
-        if "isotropic" in raw:
-            check_shapes(raw, {"isotropic": ("F32", (2,))})
-        else:
-            rows = dict.fromkeys(("author_mean", "precision_ratio"), ("F32", row))
-            check_shapes(raw, {**rows, "projection": ("F32", square)})
-        arrays = {name: value.astype(np.float64) for name, value in raw.items()}
+        shapes = {"centres": ("F32", (len(genres), lev_size)), "usual": ("F32", (1,))}
+        check_shapes({name: arrays[name] for name in shapes if name in arrays}, shapes)
         usual = float(arrays["usual"][0])
-        if usual < 0:
-            raise ValueError(f"its usual distance is {usual}")
-        model: BayesFactorModel
-        if "isotropic" in arrays:
-            share, independent = arrays["isotropic"].tolist()
-            if not (0 < share < 1 and independent > 0):
-                raise ValueError(
-                    f"between_share {share}, independent {independent}; expected a share and a "
-                    "positive number"
-                )
-            model = IsotropicTwoCovariance(lev_size, share, independent)
-        else:
-            model = TwoCovariance.from_diagonal(
-                arrays["author_mean"], arrays["projection"], arrays["precision_ratio"]
-            )
-        return Styles(genres, arrays["centres"], model, usual)
+        if usual <= 0:
+            raise ValueError(f"its usual distance is {usual}; expected a positive number")
+        return Genres(genres, arrays["centres"].astype(np.float64), usual)
 
 
 def read_typicality(folder: Path | ModelFiles, lev_size: int) -> Typicality | None:

@@ -37,10 +37,10 @@ from adhominem.models.layout import (
 )
 from adhominem.models.member import BIGRAMS, STRINGS, Weights
 from adhominem.records import strict_json, with_schema
+from adhominem.scoring.genres import Genres
 from adhominem.scoring.machine import MachineLook
 from adhominem.scoring.prose import Prose
-from adhominem.scoring.styles import Styles, Typicality
-from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
+from adhominem.scoring.typicality import Typicality
 from adhominem.text.files import real_path
 from adhominem.text.tokenizer import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
@@ -104,26 +104,20 @@ def _describe(
     (folder / CARD.name).write_text(card, "utf-8")
 
 
-def write_styles(folder: Path, styles: Styles) -> None:
-    """Put genres and two-covariance model into the folder of a new model."""
-    (folder / STYLES.name).write_bytes(styles_file(styles))
+def write_genres(folder: Path, genres: Genres) -> None:
+    """Put genres into the folder of a new model."""
+    (folder / STYLES.name).write_bytes(genres_file(genres))
 
 
-def styles_file(styles: Styles) -> bytes:
-    """Genres and two-covariance model as they lie in a model's folder."""
+def genres_file(genres: Genres) -> bytes:
+    """Genres as they lie in a model's folder."""
     from safetensors.numpy import save
 
-    model = styles.two_covariance
     arrays = {
-        "centres": styles.centres.astype(np.float32),
-        "usual": np.array([styles.usual], np.float32),
+        "centres": genres.centres.astype(np.float32),
+        "usual": np.array([genres.usual], np.float32),
     }
-    if isinstance(model, IsotropicTwoCovariance):
-        arrays["isotropic"] = np.array([model.between_share, model.independent], np.float32)
-    elif isinstance(model, TwoCovariance):
-        for name in ("author_mean", "projection", "precision_ratio"):
-            arrays[name] = getattr(model, name).astype(np.float32)
-    return save(arrays, {"genres": "\n".join(styles.genres)})
+    return save(arrays, {"genres": "\n".join(genres.names)})
 
 
 def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -11,7 +11,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from adhominem.attribute.ranking import RankedCandidate, RankedCase, Ranking
+from adhominem.attribute.ranking import (
+    NONE_OF_THEM,
+    UNDECIDED,
+    RankedCandidate,
+    RankedCase,
+    Ranking,
+)
 from adhominem.attribute.trust import Trust
 from adhominem.attribute.versus import Versus, VersusPassage
 from adhominem.render import rank_rows
@@ -30,7 +36,7 @@ RANK_STYLES = (asset("evaluation.css"), asset("study.css"), asset("rank.css"))
 
 @dataclass(frozen=True)
 class BarRow:
-    """A candidate in a table of bars; lengths are in units of a bar."""
+    """A candidate in a table of bars; lengths are in units of a bar, 0 without a statement."""
 
     candidate: RankedCandidate
     factor: str
@@ -126,7 +132,8 @@ def _values(ranking: Ranking) -> dict[str, Any]:
         "table": None if trust is None else _table(trust),
         "confusions": [] if trust is None else _wrong(trust),
         "versus": [_versus(pair) for pair in ranking.versus],
-        "none_of_them": rank_rows.NONE_OF_THEM,
+        "none_of_them": NONE_OF_THEM,
+        "undecided": UNDECIDED,
         "show_posterior": rank_rows.posterior,
     }
 
@@ -137,7 +144,7 @@ def _shown(ranking: Ranking, case: RankedCase) -> ShownCase:
     reach = max(_LEAST_REACH, *(abs(row.log10_bayes_factor) for row in candidates))
     rows = []
     for row in candidates:
-        length = _BAR / 2 * abs(row.log10_bayes_factor) / reach
+        length = _BAR / 2 * abs(row.log10_bayes_factor) / reach if row.posterior is not None else 0
         rows.append(
             BarRow(
                 row,
@@ -145,16 +152,16 @@ def _shown(ranking: Ranking, case: RankedCase) -> ShownCase:
                 rank_rows.posterior(row.posterior),
                 _BAR / 2 - (length if row.log10_bayes_factor < 0 else 0),
                 length,
-                _BAR * row.posterior,
+                _BAR * (row.posterior or 0),
             )
         )
     return ShownCase(
         case,
         rows,
         len(rest),
-        rank_rows.posterior(sum(row.posterior for row in rest)),
+        rank_rows.posterior(rank_rows.together(rest)),
         rank_rows.posterior(case.posterior_none),
-        _BAR * case.posterior_none,
+        _BAR * (case.posterior_none or 0),
         f"{reach:.1f}",
         rank_rows.sentences(ranking, case),
     )
@@ -173,7 +180,7 @@ def _table(trust: Trust) -> dict[str, dict[str, dict[str, Cell]]] | None:
             counts = {row.answer: row.trials for row in chosen if row.author == author}
             total = max(1, sum(counts.values()))
             rows[author] = {
-                rank_rows.NONE_OF_THEM if answer is None else answer: Cell(
+                NONE_OF_THEM if answer is None else answer: Cell(
                     counts.get(answer, 0),
                     -(-_LEVELS * counts.get(answer, 0) // total),
                     answer is None if left_out else answer == author,
@@ -190,7 +197,7 @@ def _wrong(trust: Trust) -> list[tuple[str, str, int]]:
     return [
         (
             f"{row.author} (left out)" if row.left_out else row.author,
-            rank_rows.NONE_OF_THEM if row.answer is None else row.answer,
+            NONE_OF_THEM if row.answer is None else row.answer,
             row.trials,
         )
         for row in trust.confusions

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adhominem.attribute.ranking import RankedCase, Ranking
+from adhominem.attribute.ranking import (
+    NO_STATEMENT,
+    NONE_OF_THEM,
+    UNDECIDED,
+    RankedCandidate,
+    RankedCase,
+    Ranking,
+)
 from adhominem.attribute.trust import Share, Trust
 from adhominem.render.summary import signed
-from adhominem.scoring.decision import NONE as NO_SUPPORT
 
 CANDIDATE_COLUMNS = ("candidate", "texts", "words", "log10 Bayes factor", "posterior")
-NONE_OF_THEM = "none of them"
 NOT_A_VERDICT = (
     "A Bayes factor is not a verdict: it says how much more probable the disputed text is if this "
     "candidate wrote it than if somebody else of this population did."
@@ -45,16 +51,24 @@ def candidate_rows(case: RankedCase, most: int) -> list[list[object]]:
                 f"{len(rest):,} more candidates",
                 sum(row.texts for row in rest),
                 sum(row.words for row in rest),
-                f"≤ {signed(rest[0].log10_bayes_factor)}",
-                posterior(sum(row.posterior for row in rest)),
+                f"≤ {signed(max(row.log10_bayes_factor for row in rest))}",
+                posterior(together(rest)),
             ]
         )
     rows.append([NONE_OF_THEM, "", "", signed(0.0), posterior(case.posterior_none)])
     return rows
 
 
-def posterior(probability: float) -> str:
+def together(candidates: Sequence[RankedCandidate]) -> float | None:
+    """The posterior of several candidates; None if no statement is made on any."""
+    stated = [row.posterior for row in candidates if row.posterior is not None]
+    return sum(stated) if stated else None
+
+
+def posterior(probability: float | None) -> str:
     """A probability to a thousandth; never as 0 or 1, which no evidence makes it."""
+    if probability is None:
+        return "–"
     if probability < 0.0005:
         return "< 0.001"
     return "> 0.999" if probability > 0.9995 else f"{probability:.3f}"
@@ -62,21 +76,13 @@ def posterior(probability: float) -> str:
 
 def answer(case: RankedCase) -> str:
     """What to answer if an answer is asked for, and why."""
+    if case.posterior_none is None:
+        return NO_STATEMENT
     candidates = f"all candidates together have a posterior of {posterior(1 - case.posterior_none)}"
     best = case.candidates[0]
     if case.answer is None:
         return f"{NONE_OF_THEM}: {candidates}, and {best.name} is the first of them"
     return f"{case.answer}, with a posterior of {posterior(best.posterior)}; {candidates}"
-
-
-def evidence(case: RankedCase) -> str:
-    """The strongest evidence in words."""
-    best = case.candidates[0]
-    if best.verbal == NO_SUPPORT:
-        return f"{NO_SUPPORT} for any candidate over somebody else of this population"
-    if best.log10_bayes_factor < 0:
-        return f"{best.verbal} every candidate, at the least"
-    return f"{best.verbal} {best.name} over somebody else of this population"
 
 
 def priors(ranking: Ranking) -> str:
@@ -90,8 +96,14 @@ def priors(ranking: Ranking) -> str:
 
 def sentences(ranking: Ranking, case: RankedCase) -> dict[str, str]:
     """What is said of a case beside its table."""
+    if case.decision == UNDECIDED:
+        return {
+            "Evidence": case.verbal,
+            "Bayes factors": "computed all the same; they mean nothing here",
+            "Population": ranking.population.told,
+        }
     said = {
-        "Evidence": evidence(case),
+        "Evidence": case.verbal,
         "Answer, if one must be given": answer(case),
         "Priors": priors(ranking),
         "Population": ranking.population.told,

@@ -56,11 +56,11 @@ def _values(rolled: Rolled) -> dict[str, Any]:
         "summary": summary_of(rolled),
         "facts": facts_of(rolled),
         "colour_classes": [_class(colour(rolled, at)) for at in range(len(rolled.states))],
-        "drawing": _drawing(rolled),
+        "drawing": "" if rolled.obstacle else _drawing(rolled),
         "passages": list(zip(rolled.passages, map(_between, rolled.passages), strict=True)),
         "changes": [change_in_words(rolled, at) for at in range(len(rolled.changes))],
         "parts": _parts(rolled),
-        "before": rolled.text[: rolled.blocks[0].start],
+        "before": rolled.text[: rolled.blocks[0].start] if rolled.blocks else rolled.text,
         "shown": shown_probability,
         "signed": signed,
     }
@@ -74,6 +74,8 @@ def page_title(rolled: Rolled) -> str:
 
 def summary_of(rolled: Rolled) -> str:
     """What came out, in a sentence or two."""
+    if rolled.obstacle:
+        return f"No statement is made: {rolled.obstacle}."
     if rolled.are_styles and len(rolled.states) == 1:
         return "No change of style was found: one person may have written the whole text."
     words = [0] * len(rolled.states)
@@ -90,12 +92,13 @@ def summary_of(rolled: Rolled) -> str:
 
 def facts_of(rolled: Rolled) -> dict[str, str]:
     """How it was done, in words."""
-    options = rolled.options
-    facts = {
-        "Text": f"{rolled.name}, {rolled.words:,} words",
-        "Windows": f"{len(rolled.windows):,} of about {options.words:,} words, one every "
-        f"{options.step:,}; they begin where sentences do, if they can",
-    }
+    options, facts = rolled.options, {"Text": f"{rolled.name}, {rolled.words:,} words"}
+    if rolled.obstacle:
+        return facts
+    facts["Windows"] = (
+        f"{len(rolled.windows):,} of about {options.words:,} words, one every {options.step:,}; "
+        "they begin where sentences do, if they can"
+    )
     for candidate in rolled.candidates:
         texts = "1 text" if candidate.texts == 1 else f"{candidate.texts:,} texts"
         told = f"{texts}, {candidate.words:,} words"
@@ -181,7 +184,7 @@ def _level(probability: float) -> int:
 
 def _parts(rolled: Rolled) -> list[_Part]:
     begins = {passage.start: at for at, passage in enumerate(rolled.passages, start=1)}
-    ends = [*(block.start for block in rolled.blocks[1:]), len(rolled.text)]
+    ends = [*(block.start for block in rolled.blocks), len(rolled.text)][1:]
     parts = []
     for block, end in zip(rolled.blocks, ends, strict=True):
         parts.append(

@@ -16,12 +16,12 @@ NOT_A_VERDICT = (
 EVEN = "about 1 times"  # what `times` says of a Bayes factor that is next to nothing
 NOT_WHY = "Attention shows where the network looked, not why it decided."
 PASSAGE_CONTRIBUTION = (
-    "A passage speaks for one author as far as it makes both sides more alike than texts by one "
-    "author usually are, and for different authors as far as it makes them less so."
+    "Contributions begin at 0, where the texts favour neither. A passage speaks for one author as "
+    "far as it departs from what is usual in the way the other side does, and else against."
 )
 NGRAM_CONTRIBUTION = (
     "An n-gram speaks for one author if both sides have more of it than is usual, or both have "
-    "less, and for different authors if they differ in it."
+    "less, and for different authors if only one of them does."
 )
 RATES = (
     "How often an n-gram occurs on either side, in brackets for every 1,000 tokens, and the rate "
@@ -98,32 +98,13 @@ def described(ngram: NgramContribution) -> str:
     return f"{said} (with {more} more in the same places)" if more else said
 
 
-def conditions(verification: Verification) -> str:
-    """Under which conditions two sides were compared."""
-    first, second = (
-        f"{len(side.documents):,} {'text' if len(side.documents) == 1 else 'texts'} of "
-        f"{side.tokens:,} tokens"
-        for side in (verification.first, verification.second)
-    )
-    population = verification.population
-    used = f"a population of {population.texts:,} texts" if population else "no population"
-    return f"{first} against {second}, {used}"
-
-
 def balance(explanation: Explanation) -> list[tuple[str, str, str]]:
     """What a log10 Bayes factor is the sum of: the name of each part, its amount, and what it is.
 
     The last row is the sum.
     """
     verification, parts = explanation.verification, explanation.balance
-    rows = [
-        (
-            "Starting point",
-            parts.context,
-            "what it would be if the two sides were as alike as texts by one author usually are: "
-            f"{conditions(verification)}",
-        )
-    ]
+    rows = []
     if explanation.ngrams:
         rows.append(("Listed n-grams", parts.habits, "the strongest habits"))
         named = f"such as {', '.join(parts.named)}: " if parts.named else ""
@@ -132,7 +113,7 @@ def balance(explanation: Explanation) -> list[tuple[str, str, str]]:
         said = "what other parts of the model see, very rare n-grams, and what both sides avoid"
         rows.append(("Everything else", parts.rest, said))
     else:
-        rows.append(("Likeness", parts.likeness, "how much more or less alike they are than that"))
+        rows.append(("All passages", parts.log_bayes_factor, "no n-grams are known to contribute"))
     shown = [(name, contributed(amount), said) for name, amount, said in rows]
     total, reported = (
         contributed(parts.log_bayes_factor),
@@ -254,9 +235,7 @@ def caption(explanation: Explanation) -> str:
             f"{NO_ATTENTION} Teal: the passage speaks for one author. Orange: for different "
             "authors."
         )
-    parts = explanation.balance
     return (
         f"{said} The number beside a passage is what it contributes to the log10 Bayes factor. All "
-        f"of them and {contributed(parts.context)} to start from, for the conditions, add up to "
-        f"{contributed(parts.log_bayes_factor)}."
+        f"of them add up to {contributed(explanation.balance.log_bayes_factor)}."
     )

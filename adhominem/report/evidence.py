@@ -20,8 +20,8 @@ from adhominem.models.calibration import (
 from adhominem.models.files import ModelFiles
 from adhominem.models.folder import model_folder, model_hash
 from adhominem.report.own_material import StudyFacts
+from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.factors import LogBayesFactors
-from adhominem.scoring.scale import Calibration
 from adhominem.verify.verification import Likeness, guessed_genre
 from adhominem.verify.verifier import Verifier
 
@@ -36,8 +36,6 @@ class CalibrationFacts(CalibrationEvidence):
     The evidence that is None is that of which the model's files are not at hand.
     """
 
-    method: str
-    pairs: int
     lower_bound: float  # of the log10 Bayes factor
     upper_bound: float
     at_bound: bool  # whether a bound decided what is reported
@@ -99,8 +97,6 @@ def calibration_facts(
     told = CalibrationEvidence() if files is None else read_evidence(files, population=population)
     return CalibrationFacts(
         **vars(told),
-        method=calibration.method,
-        pairs=calibration.pairs,
         lower_bound=float(scored.lower_bound[0]) / LOG_10,
         upper_bound=float(scored.upper_bound[0]) / LOG_10,
         at_bound=bool(scored.at_bound[0]),

@@ -36,6 +36,7 @@ from adhominem.scoring.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit, SideTexts, words_a_text
 from adhominem.verify.cautions import Caution
 from adhominem.verify.comparison import Comparison
+from adhominem.verify.influences import Influence, influences
 from adhominem.verify.verification import Likeness, Side, Verification
 from adhominem.verify.verifier import Verifier
 
@@ -130,6 +131,7 @@ class Report:
     prior_same_author: float | None  # the court's, not ours
     probability_same_author: float | None  # only together with the prior
     population: ReportedPopulation | None
+    influences: tuple[Influence, ...]  # what each condition did to the number
     likeness: Likeness | None  # of the texts to those of training
     validation: evidence.ValidationFacts | None  # None where there is none under like conditions
     calibration: evidence.CalibrationFacts | None  # None where the model is not calibrated
@@ -227,7 +229,6 @@ def make_report(
         on_progress=lambda share: on_progress(_ALL_BUT_INTERVAL + (1 - _ALL_BUT_INTERVAL) * share),
     )
     used = comparison.used
-    calibration = verifier.scales.of(used).calibration
     study = None
     if validation is not None:
         study = own_material.facts_of(validation, sides, population)
@@ -269,12 +270,13 @@ def make_report(
             verification,
             population_sensitivity(comparison, seed=seed),
         ),
+        influences=influences(comparison, verification.likeness),
         likeness=verification.likeness,
         validation=None
         if like is None
         else evidence.validation_facts(like, verification.log_bayes_factor, study),
         calibration=evidence.calibration_facts(
-            calibration, files, comparison.scored, population=used is not None
+            verifier.calibration, files, comparison.scored, population=used is not None
         ),
         warnings=verification.warnings,
         model=verification.model,

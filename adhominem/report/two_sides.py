@@ -10,7 +10,7 @@ from adhominem.explain.explanation import ExplainedText, Explanation, Passage
 from adhominem.explain.sentences import at_sentences
 from adhominem.render import summary
 from adhominem.render.study_page import StudyRow, study_rows
-from adhominem.render.summary import EVEN, in_numbers, times
+from adhominem.render.summary import EVEN, in_numbers, signed, times
 from adhominem.render.templates import markup, sentence
 from adhominem.render.tippett import tippett
 from adhominem.report.own_material import StudyFacts
@@ -24,8 +24,8 @@ _PASSAGES = 4  # that are shown for either side in a short annex
 _LONGEST = 400  # characters of a passage there
 _HABITS = 10
 _ILLUSTRATED = (
-    "This annex illustrates what the number rests on. It is no evidence of its own, and what the "
-    "passages contribute does not add up to the result."
+    "This annex illustrates what the number rests on, and is not evidence of its own. What all "
+    "passages contribute adds up to the log10 Bayes factor, before the bounds of the calibration."
 )
 
 
@@ -61,6 +61,7 @@ def two_sides_sections(report: Report, heat_maps: str = "") -> Markup:
         passages=[] if explained is None or full else _strongest(at_sentences(explained)),
         habits=[] if explained is None else _habits(explained, None if full else _HABITS),
         balance=[] if explained is None else _balance(explained),
+        influences=_influences(report),
         rates=f"{summary.NGRAM_CONTRIBUTION} {summary.RATES}",
         passage_contribution=summary.PASSAGE_CONTRIBUTION,
         not_why=_not_why(explained),
@@ -109,6 +110,14 @@ def _habits(explanation: Explanation, most: int | None) -> list[tuple[str, ...]]
 
 def _balance(explanation: Explanation) -> list[tuple[str, ...]]:
     return [(name, said, amount) for name, amount, said in summary.balance(explanation)]
+
+
+def _influences(report: Report) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for one in report.influences:
+        change = "–" if one.change is None else signed(one.change)
+        rows.append((one.name, one.value, one.instead_of or "–", change))
+    return rows
 
 
 def _drawing(report: Report) -> str:

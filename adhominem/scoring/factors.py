@@ -14,7 +14,6 @@ from adhominem.arrays import BoolArray, FloatArray, IntArray
 class LogBayesFactors:
     """What the scorer says of some pairs, (pairs,) each, in nats."""
 
-    raw: FloatArray  # fused, not calibrated
     unbounded: FloatArray  # calibrated, if the model is
     log_bayes_factor: FloatArray  # the same within the bounds: what is reported
     lower_bound: FloatArray  # for these conditions; infinite if the model is not calibrated
@@ -39,7 +38,7 @@ class LogBayesFactors:
     def replaced(self, chosen: BoolArray, others: LogBayesFactors) -> LogBayesFactors:
         """These, with others in place of those chosen, whose population was strange."""
         values = {}
-        for name in ("raw", "unbounded", "log_bayes_factor", "lower_bound", "upper_bound"):
+        for name in ("unbounded", "log_bayes_factor", "lower_bound", "upper_bound"):
             values[name] = getattr(self, name).copy()
             values[name][chosen] = getattr(others, name)
         return replace(self, **values, strange=chosen)

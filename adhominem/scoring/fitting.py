@@ -1,99 +1,259 @@
-"""Fitting to pairs of known authors: the fusion of members' scores, the calibration, its bounds.
+"""Fitting to cases of known authors: the parameters of the three-level model, and its bounds.
 
-Both classes, pairs by one author and pairs by two, count half, so that log odds are log Bayes
-factors.
+What is minimised is the paper's loss: the binary cross entropy of the Bayes factor. Both classes,
+cases by one author and cases by two, count half, so that log odds are log Bayes factors.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, FloatArray
-from adhominem.errors import OptionError
+from adhominem.scoring.calibration import Conditions, Scores, Weights
 from adhominem.scoring.decision import probability_same_author
-from adhominem.scoring.scale import METHODS, Calibration, Fusion, Scores, design, plain_rows
+from adhominem.scoring.genres import Genres
+from adhominem.scoring.members import GenreMember, MemberScorer
+from adhominem.scoring.three_level import (
+    Evidence,
+    Levels,
+    Sight,
+    compare,
+    restricted,
+    unrestricted,
+)
 
 _STEP = 0.01  # of the search for the bounds, in decades
-_LENGTHS = (0.005, 0.998)  # shares of texts between which lengths are told apart
 RIDGE = 1e-3  # keeps weights finite where the scores separate the classes without fault
 _FLAT = 1e-12  # of the largest value: scores that vary by less are all the same but for rounding
+_PRIOR = 2e-4  # how strongly parameters are held to where they start
+_DIFFERENCE = 1e-3  # by which a parameter is changed, to see what it does
+_ROUNDS = 12
+_ROUNDS_MORE = 3  # from parameters that were fitted to nearly the same cases
+_CONVERGED = 2e-4  # of the loss
+_LONGEST = 1.0  # step of a parameter in one round
 
 
 @dataclass(frozen=True)
-class Ridges:
-    """How near to 0 the weights of a fusion are kept.
+class Cases:
+    """Cases of known authors under one condition, as the members see them."""
 
-    The larger it is, the less is made of what holds for the genres of the pairs that a fusion is
-    fitted to, and may not for others.
-    """
-
-    measures: float = RIDGE  # of what members measure
-    conditions: float = RIDGE  # of conditions, and of how these change what a measure is worth
+    genres: tuple[Genres | None, ...]  # that each member knows; None of one with its own layer
+    sights: tuple[Sight | Evidence, ...]  # of a member with its own layer, what that says
+    conditions: Conditions
+    same_author: BoolArray  # (cases,)
 
 
-def calibrate(
-    scores: npt.ArrayLike,
-    same_author: npt.ArrayLike,
-    method: str = "logistic",
-    weight: FloatArray | None = None,
-) -> Calibration:
-    """Fit the map and find its bounds. Both classes must occur.
+@dataclass(frozen=True)
+class Fitted:
+    """The parameters of all members, and the weights of what they say."""
 
-    A logistic map may weigh pairs (pairs,): within each class, only their ratios matter.
-    """
-    values, same = np.asarray(scores, dtype=np.float64), np.asarray(same_author, dtype=bool)
-    if method not in METHODS:
-        raise OptionError(f"the calibration is {method!r}; expected {' or '.join(METHODS)}")
-    if values.shape != same.shape or values.ndim != 1:
-        raise OptionError(
-            f"{values.size} scores and {same.size} labels; expected as many, in one row each"
+    levels: tuple[Levels | None, ...]
+    layer_weights: tuple[float, ...]
+    weights: Weights
+
+    @classmethod
+    def start(cls, members: Sequence[MemberScorer]) -> Fitted:
+        """Where fitting begins: the parameters that members have before they are calibrated."""
+        levels = tuple(Levels() if isinstance(one, GenreMember) else None for one in members)
+        return cls(levels, (1.0,) * len(levels), Weights(factor=0.5, snorm=0.8))
+
+    def scores(self, cases: Cases) -> Scores:
+        """What the members say of some cases."""
+        members = [
+            _evidence(*one)
+            for one in zip(self.levels, self.layer_weights, cases.genres, cases.sights, strict=True)
+        ]
+        return _scores(members, cases.conditions)
+
+    def log_bayes_factor(self, cases: Cases) -> FloatArray:
+        """(cases,): without bounds."""
+        return self.weights(self.scores(cases))
+
+
+def _evidence(
+    levels: Levels | None, weight: float, genres: Genres | None, sight: Sight | Evidence
+) -> Evidence:
+    if levels is not None and genres is not None and isinstance(sight, Sight):
+        return compare(levels, genres, sight)
+    assert isinstance(sight, Evidence)
+    against = sight.against
+    scaled = None if against is None else (weight * against[0], weight * against[1])
+    return replace(sight, log_bayes_factor=weight * sight.log_bayes_factor, against=scaled)
+
+
+def _scores(members: Sequence[Evidence], conditions: Conditions) -> Scores:
+    against = None
+    if members[0].against is not None:
+        first, second = (
+            np.sum([one.against[side] for one in members if one.against], axis=0) for side in (0, 1)
         )
-    if same.all() or not same.any():
-        raise OptionError(
-            "there is only one class of pairs; expected some by the same author and some by "
-            "different authors"
+        against = first, second
+    kept = next((one.kept for one in members if one.kept is not None), None)
+    factors = tuple(one.log_bayes_factor for one in members)
+    return Scores(factors, against, kept, np.zeros(len(conditions)), conditions)
+
+
+def fit(
+    batches: Sequence[Cases],
+    weights: Sequence[FloatArray],
+    start: Fitted,
+    begin: Fitted | None = None,
+    on_round: Callable[[float], None] = lambda loss: None,
+) -> Fitted:
+    """The parameters with the least cross entropy on cases that count by weights (cases,) each.
+
+    Fisher scoring: in each round the log Bayes factors are taken to be linear in the parameters,
+    with derivatives by differences, which makes it a step of logistic regression. Parameters are
+    held a little to where they `start`; they may `begin` elsewhere.
+    """
+    fitting = _Fitting(batches, weights, start)
+    origin = fitting.pack(start)
+    here = origin if begin is None else fitting.pack(begin)
+    loss = fitting.loss(fitting.factors(here), here, origin)
+    damping = 1e-4
+    for _ in range(_ROUNDS if begin is None else _ROUNDS_MORE):
+        factors, slopes = fitting.derivatives(here)
+        gradient, hessian = fitting.normal_equations(factors, slopes)
+        gradient = gradient + _PRIOR * (here - origin)
+        hessian = hessian + _PRIOR * np.eye(len(here))
+        before = loss
+        while damping < 1e4:
+            step = np.linalg.solve(hessian + damping * np.diag(np.diag(hessian)), gradient)
+            step *= min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-300))
+            there = here - step
+            less = fitting.loss(fitting.factors(there), there, origin)
+            if less < loss:
+                here, loss, damping = there, less, damping / 5
+                break
+            damping *= 5
+        on_round(loss)
+        if before - loss < _CONVERGED:
+            break
+    return fitting.unpack(here)
+
+
+class _Fitting:
+    """Cases, and parameters as numbers in a row: those of each member, then the weights."""
+
+    def __init__(
+        self, batches: Sequence[Cases], weights: Sequence[FloatArray], start: Fitted
+    ) -> None:
+        self.batches, self.start = batches, start
+        self.same = np.concatenate([batch.same_author for batch in batches])
+        weight = np.concatenate(list(weights))
+        self.weight = np.where(
+            self.same,
+            0.5 * weight / weight[self.same].sum(),
+            0.5 * weight / weight[~self.same].sum(),
         )
-    if not np.isfinite(values).all():
-        raise OptionError("some scores are no finite numbers; expected log Bayes factors")
-    weight = np.ones(len(values)) if weight is None else weight
-    knots, factors = _line(values, same, weight) if method == "logistic" else _steps(values, same)
-    free = Calibration(
-        method=method,
-        scores=tuple(knots.tolist()),
-        log_bayes_factors=tuple(factors.tolist()),
-        lower_bound=-np.inf,
-        upper_bound=np.inf,
-        pairs=len(values),
-    )
-    lower, upper = empirical_bounds(free.unbounded(values), same)
-    return replace(free, lower_bound=lower, upper_bound=upper)
+        self.sizes = [1 if one is None else len(unrestricted(one)) for one in start.levels]
+        self.with_population = any(
+            len(batch.conditions) and batch.conditions.population[0] for batch in batches
+        )
 
+    def pack(self, fitted: Fitted) -> FloatArray:
+        """(parameters,)"""
+        rows = [
+            np.log([max(weight, 1e-6)]) if one is None else unrestricted(one)
+            for one, weight in zip(fitted.levels, fitted.layer_weights, strict=True)
+        ]
+        weights = fitted.weights
+        own = [weights.constant]
+        if self.with_population:
+            own += [weights.factor, weights.snorm, weights.snorm_constant, weights.snorm_small]
+            own += [float(np.log(weights.usual_deviation))]
+        return np.concatenate([*rows, own])
 
-def _line(
-    scores: FloatArray, same_author: BoolArray, weight: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Two points of the line that logistic regression finds."""
-    constant, slope = logistic(scores[None], same_author, weight, RIDGE / len(scores))
-    if slope < 0:  # a score that ranks backwards tells nothing: a map may not turn it round
-        constant = slope = 0.0
-    spread = scores.std() if slope else 1.0
-    knots = (scores.mean() if slope else 0.0) + spread * np.array([-1.0, 1.0])
-    return knots, constant + slope * knots
+    def unpack(self, values: FloatArray) -> Fitted:
+        """What `pack` made these numbers of."""
+        *rows, own = np.split(values, np.cumsum(self.sizes))
+        levels = tuple(
+            None if old is None else restricted(row)
+            for row, old in zip(rows, self.start.levels, strict=True)
+        )
+        layers = tuple(
+            float(np.exp(row[0])) if old is None else 1.0
+            for row, old in zip(rows, self.start.levels, strict=True)
+        )
+        return Fitted(levels, layers, self._weights(own))
 
+    def _weights(self, own: FloatArray) -> Weights:
+        names = ("constant", "factor", "snorm", "snorm_constant", "snorm_small")
+        named: dict[str, float] = dict(zip(names, own.tolist(), strict=False))
+        if self.with_population:
+            named["usual_deviation"] = float(np.exp(own[-1]))
+        return replace(self.start.weights, **named)
 
-def _steps(scores: FloatArray, same_author: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Isotonic regression: level within a block of pooled pairs, linear between two blocks."""
-    blocks = pool(scores, same_author)
-    # The outermost blocks may hold one class alone, evidence without bounds. So many pairs can
-    # support no more than their number; the empirical bounds are narrower still.
-    same, different = blocks.same.sum() + 1, blocks.different.sum() + 1
-    factors = np.clip(blocks.log_bayes_factor, -np.log(same), np.log(different))
-    knots = np.stack([blocks.lowest, blocks.highest], axis=1).ravel()
-    apart = np.concatenate([[True], np.diff(knots) > 0])  # a block of one score is one knot
-    return knots[apart], np.repeat(factors, 2)[apart]
+    def factors(self, values: FloatArray) -> FloatArray:
+        """(cases,): the log Bayes factors by these parameters."""
+        return self._factors(self.unpack(values), [None] * len(self.batches))
+
+    def _factors(self, fitted: Fitted, known: Sequence[Any]) -> FloatArray:
+        """The same; of each batch, members whose evidence is known are not asked again."""
+        parts = []
+        for batch, evidence in zip(self.batches, known, strict=True):
+            members = [
+                _evidence(level, weight, genres, sight)
+                if evidence is None or evidence[at] is None
+                else evidence[at]
+                for at, (level, weight, genres, sight) in enumerate(
+                    zip(
+                        fitted.levels, fitted.layer_weights, batch.genres, batch.sights, strict=True
+                    )
+                )
+            ]
+            parts.append(fitted.weights(_scores(members, batch.conditions)))
+        return np.concatenate(parts)
+
+    def derivatives(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(cases,), and (parameters, cases): how each parameter changes them."""
+        fitted = self.unpack(values)
+        evidence = [
+            [
+                _evidence(*one)
+                for one in zip(
+                    fitted.levels, fitted.layer_weights, batch.genres, batch.sights, strict=True
+                )
+            ]
+            for batch in self.batches
+        ]
+        here = self._factors(fitted, evidence)
+        owners = np.repeat(
+            np.arange(len(self.sizes) + 1), [*self.sizes, len(values) - sum(self.sizes)]
+        )
+
+        def slope(at: int) -> FloatArray:
+            moved = values.copy()
+            moved[at] += _DIFFERENCE
+            known = [
+                [None if member == owners[at] else one for member, one in enumerate(row)]
+                for row in evidence
+            ]
+            return (self._factors(self.unpack(moved), known) - here) / _DIFFERENCE
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool_of_threads:
+            return here, np.array(list(pool_of_threads.map(slope, range(len(values)))))
+
+    def loss(self, factors: FloatArray, values: FloatArray, origin: FloatArray) -> float:
+        """The cross entropy in nats, and what keeps parameters near where they began."""
+        wrong = np.where(self.same, -factors, factors)
+        cost = float(self.weight @ np.logaddexp(0, wrong))
+        return cost + 0.5 * _PRIOR * float(np.square(values - origin).sum())
+
+    def normal_equations(
+        self, factors: FloatArray, slopes: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The gradient (parameters,) of the cross entropy, and its Fisher information."""
+        p = probability_same_author(factors)
+        information = (slopes * (self.weight * p * (1 - p))) @ slopes.T
+        return slopes @ (self.weight * (p - self.same)), information
 
 
 def empirical_bounds(log_bayes_factor: FloatArray, same_author: BoolArray) -> tuple[float, float]:
@@ -121,24 +281,6 @@ def empirical_bounds(log_bayes_factor: FloatArray, same_author: BoolArray) -> tu
     lower = min(0.0, float(np.max(below + _STEP, initial=thresholds[0])))
     upper = max(0.0, float(np.min(above - _STEP, initial=thresholds[-1])))
     return lower * float(np.log(10)), upper * float(np.log(10))
-
-
-def fit_fusion(
-    scores: Scores,
-    same_author: BoolArray,
-    weight: FloatArray | None = None,
-    ridges: Ridges | None = None,
-) -> Fusion:
-    """Fit to pairs with known truth, each with a weight (pairs,)."""
-    ridges = ridges or Ridges()
-    weight = np.ones(len(same_author)) if weight is None else weight
-    shortest, longest = np.quantile(scores.conditions.log_tokens, _LENGTHS)
-    log_tokens = (float(shortest), float(longest))  # the few beyond fix no slope
-    rows = design(scores, log_tokens)
-    plain = plain_rows(len(scores.members))[1:]
-    ridge = np.where(plain, ridges.measures, ridges.conditions)  # (columns,)
-    weights = logistic(rows[1:], same_author, weight, ridge)
-    return Fusion(weights=tuple(weights.tolist()), log_tokens=log_tokens)
 
 
 def group_weights(groups: npt.ArrayLike, same_author: BoolArray) -> FloatArray:

@@ -1,14 +1,14 @@
-"""What each member of a model says of pairs of its own LEVs: one protocol, two ways.
+"""What each member of a model says of pairs of its LEVs, in nats: one protocol, two ways.
 
-    StyleScorer  by what is left of a LEV once it is moved to the centre of its genre (`Styles`)
-    LayerScorer  by the two-covariance layer that a network was trained with
+    GenreMember  by the three-level model: genre, author, text
+    LayerMember  by the two-covariance layer that a network was trained with: the paper's own
 
 All pairs of a corpus come in the order of `np.triu_indices(documents, 1)`: (0, 1), (0, 2), ...
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
@@ -16,18 +16,21 @@ from typing import Protocol
 import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray, Rows, SparseRows
-from adhominem.scoring.departures import Departures
-from adhominem.scoring.likeness import CosineLikeness, FactorLikeness, Likeness
-from adhominem.scoring.measures import Measures, measure_styles
+from adhominem.scoring.contributions import Contribution, FactorContribution, product_of
+from adhominem.scoring.genres import Genres
 from adhominem.scoring.products import Cohort, PairProducts, Table
 from adhominem.scoring.rows import column_means, products, squares
-from adhominem.scoring.styles import Styles, unit
-from adhominem.scoring.two_covariance import IsotropicTwoCovariance, TwoCovariance
+from adhominem.scoring.three_level import (
+    Comparison,
+    Evidence,
+    Levels,
+    Sight,
+    compare,
+    genre_shares,
+)
+from adhominem.scoring.two_covariance import TwoCovariance
 
 Sides = Rows | Sequence[Rows]  # (pairs, lev_size), one text a side; or sets of LEVs
-OnPairs = Callable[[int], None]
-
-_PAIRS_AT_ONCE = 8_192  # of a table of products
 
 
 @dataclass(frozen=True)
@@ -35,29 +38,29 @@ class PopulationPart:
     """A member's columns of a population."""
 
     texts: int
+    authors: float  # by how many people they seem to be
     mean: FloatArray  # (size,)
-    mean_square: float  # of the texts' squared lengths
     levs: Rows  # (cohort, size)
+    log_tokens: FloatArray  # (cohort,)
     memory: list[tuple[FloatArray, Cohort]] = field(
         default_factory=list, repr=False, compare=False
     )  # the cohort that was asked for last, and of which centres
 
     @classmethod
-    def of(cls, levs: Rows) -> PopulationPart:
+    def of(cls, levs: Rows, log_tokens: FloatArray) -> PopulationPart:
         """From the LEVs (texts, size) of all its texts."""
-        return cls(len(levs), column_means(levs), float(squares(levs).mean()), levs)
+        return cls(len(levs), len(levs), column_means(levs), levs, log_tokens)
 
     def cohort(self, centres: FloatArray) -> Cohort:
         """The products of its texts with each other and with the centres of genres."""
         if not self.memory or self.memory[0][0] is not centres:
-            n, mean = self.texts, self.mean
             cohort = Cohort(
-                texts=n,
-                square=float(n * (mean @ mean) - self.mean_square) / (n - 1),
+                texts=self.texts,
+                square=float(self.mean @ self.mean),
                 squares=squares(self.levs),
-                to_mean=products(self.levs, mean[None])[:, 0],
+                to_mean=products(self.levs, self.mean[None])[:, 0],
                 to_genres=products(self.levs, centres),
-                mean_to_genres=centres @ mean,
+                mean_to_genres=centres @ self.mean,
             )
             self.memory[:] = [(centres, cohort)]
         return self.memory[0][1]
@@ -74,21 +77,10 @@ class MemberScorer(Protocol):
     def is_sparse(self) -> bool:
         """Whether its LEVs are zeros for the most part, and so are kept as sparse rows."""
 
-    def measures(
-        self,
-        first: Sides,
-        second: Sides,
-        population: PopulationPart | None,
-    ) -> Measures:
-        """Of pairs of sides."""
-
-    def all_pairs(
-        self,
-        levs: Rows,
-        population: PopulationPart | None,
-        on_pairs: OnPairs,
-    ) -> Measures:
-        """Of all pairs of LEVs (documents, lev_size)."""
+    def evidence(
+        self, first: Sides, second: Sides, log_tokens: FloatArray, population: PopulationPart | None
+    ) -> Evidence:
+        """Of pairs of sides, whose texts have lengths (pairs, texts of both sides)."""
 
     def table(self, levs: Rows, like: Table | None) -> Table:
         """All products of LEVs, of which many pairs are made; from another scorer's table of them.
@@ -96,242 +88,221 @@ class MemberScorer(Protocol):
         That saves the products that do not depend on the scorer.
         """
 
-    def measures_among(
-        self, table: Table, first: IntArray, second: IntArray, population: IntArray | None
-    ) -> Measures:
-        """Of pairs of sides (pairs, texts) each, and a population (texts,), all by number."""
+    def evidence_among(
+        self,
+        table: Table,
+        log_tokens: FloatArray,
+        first: IntArray,
+        second: IntArray,
+        population: IntArray | None,
+        authors: float | None = None,
+    ) -> Evidence:
+        """Of pairs of sides (pairs, texts) each, and a population (texts,), all by number.
 
-    def likeness(
+        `log_tokens` (texts,) are those of the whole table; `authors`, how many people the
+        population seems to be by, if not as many as it has texts.
+        """
+
+    def contribution(
         self,
         first: Rows,
         second: Rows,
+        log_tokens: FloatArray,
         population: PopulationPart | None,
-    ) -> Likeness:
-        """Of one pair of sides (texts, lev_size), in parts."""
-
-    def departures(self, levs: Rows, population: PopulationPart) -> Departures:
-        """How texts (documents, lev_size) depart from a population of their genre."""
+        slope: float,
+    ) -> Contribution:
+        """Its share of the log Bayes factor of one pair; a nat of it adds `slope` to that."""
 
     def without(self, genre: str) -> MemberScorer:
         """This scorer as if a genre were unknown."""
 
 
 @dataclass(frozen=True)
-class StyleScorer:
-    """By what is left of a LEV once it is moved to the centre of its genre."""
+class GenreMember:
+    """By the three-level model of its LEVs."""
 
-    styles: Styles
+    genres: Genres
+    levels: Levels = field(default_factory=Levels)
     is_sparse: bool = False  # whether its LEVs are zeros for the most part
 
     @property
     def lev_size(self) -> int:
         """The size of the LEVs that it takes."""
-        return int(self.styles.centres.shape[1])
+        return int(self.genres.centres.shape[1])
 
     @cached_property
-    def _centres(self) -> FloatArray:
+    def centres(self) -> FloatArray:
         """(genres, lev_size): those of the genres; by column, if LEVs are read so."""
-        centres = self.styles.centres
+        centres = self.genres.centres
         return np.asfortranarray(centres) if self.is_sparse else centres
 
-    def measures(
-        self,
-        first: Sides,
-        second: Sides,
-        population: PopulationPart | None,
-    ) -> Measures:
-        """Of pairs of sides; the full model knows its own log Bayes factors alone."""
-        model = self.styles.two_covariance
-        if not isinstance(model, IsotropicTwoCovariance):
-            return Measures.of_factors(self._by_full_model(first, second, population))
-        pairs = self._products(first, second, population)
-        cohort, parts = self._cohort(population), [_NOTHING]
-        at_once = _at_once(pairs.to_cohort.shape[2])
-        for at in range(0, len(pairs), at_once):
-            part = pairs[at : at + at_once]
-            parts.append(measure_styles(self.styles, model, part, cohort))
-        return Measures.joined(parts)
+    def evidence(
+        self, first: Sides, second: Sides, log_tokens: FloatArray, population: PopulationPart | None
+    ) -> Evidence:
+        """Of pairs of sides."""
+        return compare(self.levels, self.genres, self.sight(first, second, log_tokens, population))
 
-    def likeness(
-        self,
-        first: Rows,
-        second: Rows,
-        population: PopulationPart | None,
-    ) -> Likeness:
-        """Of one pair of sides (texts, lev_size), seen from the centre of both."""
-        model, levs = self.styles.two_covariance, (first.astype(float), second.astype(float))
-        mean, texts = (None, 0) if population is None else (population.mean, population.texts)
-        if isinstance(model, IsotropicTwoCovariance):
-            pair = self._products([first], [second], population)
-            cohort = self._cohort(population)
-            return CosineLikeness(self.styles, model, pair, cohort, mean, levs)
-        centre = self.styles.centre(np.concatenate(levs), mean, texts)
+    def sight(
+        self, first: Sides, second: Sides, log_tokens: FloatArray, population: PopulationPart | None
+    ) -> Sight:
+        """Pairs of sides as the model sees them."""
+        mean, levs = (None, None) if population is None else (population.mean, population.levs)
+        pairs = PairProducts.of_levs(_sets(first), _sets(second), self.centres, mean, levs)
+        if population is None:
+            return Sight.of(self.genres, pairs, log_tokens, None, None, None)
+        cohort = population.cohort(self.centres)
+        return Sight.of(
+            self.genres, pairs, log_tokens, cohort, population.log_tokens, population.authors
+        )
 
-        def factors(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> FloatArray:
-            sides = [
-                [unit(levs - centre, self.styles.usual) for levs in side]
-                for side in (first, second)
-            ]
-            return model.log_bayes_factor(sides[0], sides[1])
-
-        return FactorLikeness(factors, levs)
-
-    def all_pairs(
-        self,
-        levs: Rows,
-        population: PopulationPart | None,
-        on_pairs: OnPairs,
-    ) -> Measures:
-        """Of all pairs, from one table of products."""
-        model, parts = self.styles.two_covariance, [_NOTHING]
-        if not isinstance(model, IsotropicTwoCovariance):
-            for first, second in _pairs_in_parts(len(levs), _PAIRS_AT_ONCE):
-                parts.append(self.measures(levs[first], levs[second], population))
-                on_pairs(len(first))
-            return Measures.joined(parts)
-        table = Table.of(levs, self._centres)
-        to_mean, to_cohort = np.zeros(len(levs)), np.zeros((len(levs), 0))
-        if population is not None:
-            to_mean = products(levs, population.mean[None])[:, 0]
-            to_cohort = products(levs, population.levs)
-        cohort = self._cohort(population)
-        at_once = _at_once(to_cohort.shape[1])
-        for first, second in _pairs_in_parts(len(levs), at_once):
-            texts = np.stack([first, second], axis=1)  # (pairs, 2)
-            side = np.zeros(texts.shape, dtype=bool)
-            side[:, 0] = True
-            pairs = PairProducts(
-                (side, ~side),
-                table.between[texts[:, :, None], texts[:, None, :]],
-                table.to_genres[texts],
-                to_mean[texts],
-                to_cohort[texts],
-            )
-            parts.append(measure_styles(self.styles, model, pairs, cohort))
-            on_pairs(len(first))
-        return Measures.joined(parts)
+    def genre_shares(self, levs: Rows, log_tokens: FloatArray) -> FloatArray:
+        """(genres + 1,): of which genre texts (texts, lev_size) are; last, of none known."""
+        return genre_shares(self.levels, self.genres, products(levs, self.centres), log_tokens)
 
     def table(self, levs: Rows, like: Table | None) -> Table:
         """All products of LEVs, of which many pairs are made."""
-        return Table.of(levs, self._centres) if like is None else like.with_genres(self._centres)
+        return Table.of(levs, self.centres) if like is None else like.with_genres(self.centres)
 
-    def measures_among(
-        self, table: Table, first: IntArray, second: IntArray, population: IntArray | None
-    ) -> Measures:
+    def evidence_among(
+        self,
+        table: Table,
+        log_tokens: FloatArray,
+        first: IntArray,
+        second: IntArray,
+        population: IntArray | None,
+        authors: float | None = None,
+    ) -> Evidence:
         """Of pairs of sides (pairs, texts) each, and a population (texts,), all by number."""
-        model = self.styles.two_covariance
-        if not isinstance(model, IsotropicTwoCovariance):
-            return _by_levs(self, table.levs, first, second, population)
-        cohort = None if population is None else table.cohort(population)
-        return measure_styles(self.styles, model, table.pairs(first, second, population), cohort)
+        sight = self.sight_among(table, log_tokens, first, second, population, authors)
+        return compare(self.levels, self.genres, sight)
 
-    def departures(self, levs: Rows, population: PopulationPart) -> Departures:
-        """How texts (documents, lev_size) depart from a population of their genre."""
-        mean = population.mean
-        return Departures.of(levs, self.styles.centre(mean[None], mean, population.texts))
+    def sight_among(
+        self,
+        table: Table,
+        log_tokens: FloatArray,
+        first: IntArray,
+        second: IntArray,
+        population: IntArray | None,
+        authors: float | None = None,
+    ) -> Sight:
+        """The same pairs as the model sees them."""
+        pairs = table.pairs(first, second, population)
+        lengths = log_tokens[np.concatenate([first, second], axis=1)]
+        if population is None:
+            return Sight.of(self.genres, pairs, lengths, None, None, None)
+        return Sight.of(
+            self.genres,
+            pairs,
+            lengths,
+            table.cohort(population),
+            log_tokens[population],
+            authors or float(len(population)),
+        )
 
-    def without(self, genre: str) -> StyleScorer:
+    def contribution(
+        self,
+        first: Rows,
+        second: Rows,
+        log_tokens: FloatArray,
+        population: PopulationPart | None,
+        slope: float,
+    ) -> Contribution:
+        """Its share of the log Bayes factor of one pair; a nat of it adds `slope` to that."""
+        sight = self.sight([first], [second], log_tokens, population)
+        levs = first.astype(np.float64), second.astype(np.float64)
+        mean = None
+        if population is not None and sight.population is not None:
+            inside = sight.population.inside[0] @ np.concatenate(levs)  # (size,): left out
+            left = float(sight.population.texts[0])
+            mean = (population.texts * population.mean - inside) / left
+        return product_of(Comparison(self.levels, self.genres, sight), levs, mean, slope)
+
+    def without(self, genre: str) -> GenreMember:
         """This scorer as if a genre were unknown."""
-        return replace(self, styles=self.styles.without(genre))
-
-    def _cohort(self, population: PopulationPart | None) -> Cohort | None:
-        return None if population is None else population.cohort(self._centres)
-
-    def _products(
-        self, first: Sides, second: Sides, population: PopulationPart | None
-    ) -> PairProducts:
-        mean, levs = (None, None) if population is None else (population.mean, population.levs)
-        return PairProducts.of_levs(_sets(first), _sets(second), self._centres, mean, levs)
-
-    def _by_full_model(
-        self, first: Sides, second: Sides, population: PopulationPart | None
-    ) -> FloatArray:
-        """(pairs,): the log Bayes factors of styles, each pair seen from one centre."""
-        mean, texts = (None, 0) if population is None else (population.mean, population.texts)
-        sides: tuple[list[FloatArray], list[FloatArray]] = ([], [])
-        for pair in zip(first, second, strict=True):
-            both = [np.atleast_2d(np.asarray(levs, np.float64)) for levs in pair]
-            centre = self.styles.centre(np.concatenate(both), mean, texts)
-            for side, levs in zip(sides, both, strict=True):
-                side.append(unit(levs - centre, self.styles.usual))
-        return self.styles.two_covariance.log_bayes_factor(*sides)
+        return replace(self, genres=self.genres.without(genre))
 
 
 @dataclass(frozen=True)
-class LayerScorer:
+class LayerMember:
     """By the layer that a network was trained with; a population's mean is moved to its mean."""
 
     layer: TwoCovariance
     project: Callable[[FloatArray], FloatArray]  # what the layer sees of LEVs
     lev_size: int
+    weight: float = 1.0  # of its log Bayes factor, once it is calibrated
     is_sparse: bool = False
 
-    def measures(
-        self,
-        first: Sides,
-        second: Sides,
-        population: PopulationPart | None,
-    ) -> Measures:
-        """The log Bayes factors of pairs of sides."""
-        sides = (_sets(side) for side in (first, second))
+    def evidence(
+        self, first: Sides, second: Sides, log_tokens: FloatArray, population: PopulationPart | None
+    ) -> Evidence:
+        """Of pairs of sides."""
         moved = [
-            self.moved(side, population)
+            self._moved(side, population)
             if isinstance(side, np.ndarray | SparseRows)
-            else [self.moved(levs, population) for levs in side]
-            for side in sides
+            else [self._moved(levs, population) for levs in side]
+            for side in (_sets(first), _sets(second))
         ]
-        return Measures.of_factors(self.layer.log_bayes_factor(*moved))
-
-    def all_pairs(
-        self,
-        levs: Rows,
-        population: PopulationPart | None,
-        on_pairs: OnPairs,
-    ) -> Measures:
-        """The log Bayes factors of all pairs."""
-        seen, parts = self.moved(levs, population), [_NOTHING]
-        for first, second in _pairs_in_parts(len(levs), _PAIRS_AT_ONCE):
-            parts.append(
-                Measures.of_factors(self.layer.log_bayes_factor(seen[first], seen[second]))
-            )
-            on_pairs(len(first))
-        return Measures.joined(parts)
+        factors = self.weight * self.layer.log_bayes_factor(moved[0], moved[1])
+        if population is None:
+            return Evidence(factors)
+        texts = self._moved(population.levs, population)  # (cohort, size)
+        against = [
+            np.array(
+                [
+                    self.weight
+                    * self.layer.log_bayes_factor([np.atleast_2d(one)] * len(texts), texts[:, None])
+                    for one in side
+                ]
+            ).reshape(len(side), len(texts))
+            for side in moved
+        ]
+        return Evidence(factors, (against[0], against[1]))
 
     def table(self, levs: Rows, like: Table | None) -> Table:
         """The LEVs alone: the layer makes nothing of their products."""
         nothing = np.zeros((len(levs), 0))
         return Table(levs, nothing, nothing)
 
-    def measures_among(
-        self, table: Table, first: IntArray, second: IntArray, population: IntArray | None
-    ) -> Measures:
+    def evidence_among(
+        self,
+        table: Table,
+        log_tokens: FloatArray,
+        first: IntArray,
+        second: IntArray,
+        population: IntArray | None,
+        authors: float | None = None,
+    ) -> Evidence:
         """Of pairs of sides (pairs, texts) each, and a population (texts,), all by number."""
-        return _by_levs(self, table.levs, first, second, population)
+        part = None
+        if population is not None:
+            part = PopulationPart.of(table.levs[population], log_tokens[population])
+        sides = [[table.levs[texts] for texts in side] for side in (first, second)]
+        lengths = log_tokens[np.concatenate([first, second], axis=1)]
+        return self.evidence(sides[0], sides[1], lengths, part)
 
-    def likeness(
+    def contribution(
         self,
         first: Rows,
         second: Rows,
+        log_tokens: FloatArray,
         population: PopulationPart | None,
-    ) -> Likeness:
-        """Of one pair of sides (texts, lev_size)."""
+        slope: float,
+    ) -> Contribution:
+        """Its share of the log Bayes factor of one pair; a nat of it adds `slope` to that."""
 
         def factors(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> FloatArray:
-            return self.measures(first, second, population).log_bayes_factor
+            return self.evidence(first, second, log_tokens, population).log_bayes_factor
 
-        return FactorLikeness(factors, (first.astype(float), second.astype(float)))
+        levs = first.astype(np.float64), second.astype(np.float64)
+        return FactorContribution(0.0, slope, factors, levs)
 
-    def departures(self, levs: Rows, population: PopulationPart) -> Departures:
-        """How texts (documents, lev_size) depart from a population."""
-        return Departures.of(self.moved(levs, population), self.layer.author_mean)
-
-    def without(self, genre: str) -> LayerScorer:
+    def without(self, genre: str) -> LayerMember:
         """This scorer itself: it knows no genres."""
         return self
 
-    def moved(self, levs: Rows, population: PopulationPart | None) -> FloatArray:
+    def _moved(self, levs: Rows, population: PopulationPart | None) -> FloatArray:
         """(documents, size): what the layer sees of LEVs (documents, lev_size)."""
-        seen = self.project(levs.astype(np.float64))
+        seen = self.project(np.atleast_2d(levs.astype(np.float64)))
         if population is None:
             return seen
         return seen - self.project(population.mean[None]) + self.layer.author_mean
@@ -342,29 +313,3 @@ def _sets(side: Sides) -> Sides:
     if isinstance(side, SparseRows) or (isinstance(side, np.ndarray) and side.ndim == 2):
         return side
     return [levs if isinstance(levs, SparseRows) else np.atleast_2d(levs) for levs in side]
-
-
-def _by_levs(
-    scorer: MemberScorer,
-    levs: Rows,
-    first: IntArray,
-    second: IntArray,
-    population: IntArray | None,
-) -> Measures:
-    part = None if population is None else PopulationPart.of(levs[population])
-    sides = [[levs[texts] for texts in side] for side in (first, second)]
-    return scorer.measures(sides[0], sides[1], part)
-
-
-def _at_once(cohort: int) -> int:
-    """How many pairs are measured together, with so many texts of a population."""
-    return max(1, _PAIRS_AT_ONCE // (1 + cohort // 16))
-
-
-_NOTHING = Measures.of_factors(np.zeros(0))
-
-
-def _pairs_in_parts(documents: int, at_once: int) -> Iterator[tuple[IntArray, IntArray]]:
-    first, second = np.triu_indices(documents, 1)
-    for at in range(0, len(first), at_once):
-        yield first[at : at + at_once], second[at : at + at_once]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
@@ -13,9 +13,8 @@ from adhominem.arrays import AnyLevs, FloatArray, IntArray, Levs, Rows, SparseRo
 from adhominem.errors import OptionError
 from adhominem.pairs.duplicates import Fingerprint, fingerprint
 from adhominem.pairs.passages import Hashes
-from adhominem.scoring.companions import Companions
+from adhominem.scoring.genres import Group
 from adhominem.scoring.rows import column_means
-from adhominem.scoring.styles import Group
 from adhominem.text.files import Document
 
 _Levs = TypeVar("_Levs", bound=AnyLevs)
@@ -49,13 +48,11 @@ class Population:
 
     texts: int
     lev_mean: FloatArray  # (lev_size,)
-    lev_mean_square: FloatArray  # (lev_size,): of each number's square
     cohort: AnyLevs  # (texts, lev_size): the LEVs of its texts, or of some hundred of them
     material: tuple[PopulationText, ...] = ()  # its texts, where they are known
     prints: tuple[Fingerprint, ...] = ()  # of the same: to find copies
     recurring: Hashes | None = None  # passages that stand in several of its texts, as in a form
-    companions: Companions | None = None  # of its texts, if these are compared with each other
-    numbers: Mapping[bytes, int] = field(default_factory=dict)  # of companions, by their keys
+    seeming_authors: float = 0.0  # by how many people its texts seem to be; 0: by one each
     groups: tuple[Group, ...] = ()  # two, if it falls apart into these: see `Styles.groups`
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # see `Scorer`
 
@@ -77,11 +74,15 @@ class Population:
         return cls(
             len(levs),
             np.concatenate([column_means(part) for part in parts]),
-            np.concatenate([column_means(part, power=2) for part in parts]),
             levs[kept].copy(),
             tuple(PopulationText.of(text, at) for at, text in enumerate(chosen, start=1)),
             tuple(fingerprint(t if isinstance(t, str) else t.text) for t in chosen),
         )
+
+    @property
+    def authors(self) -> float:
+        """By how many people its texts seem to be."""
+        return self.seeming_authors or float(self.texts)
 
     @property
     def sha256(self) -> str:
@@ -118,8 +119,3 @@ def each_once(levs: _Levs) -> _Levs:
         return levs
     places = first_places(levs)
     return levs if len(places) == len(levs) else cast(_Levs, levs[places])
-
-
-def without_companions(population: Population | None) -> Population | None:
-    """A population without its companions: only its mean counts."""
-    return None if population is None else replace(population, companions=None)

@@ -1,14 +1,8 @@
-"""Scalar products of LEVs, all that a comparison by styles needs: of texts, points and a cohort.
+"""Scalar products of LEVs, all that the three-level model needs of them.
 
-A text is seen from a centre: where texts of its genre lie. A centre is a mixture of a few *points*,
-the centres of the genres in training and the mean of the population. Of many thousand numbers a
-LEV, only the products with the other texts of its pair, with the points and with the population's
-texts (its *cohort*) take part, so each LEV is read once.
-
-The mean of a population of n texts is off by a part of their noise, and two texts that are both
-seen from there share that error, which makes them look alike. Products that take no text of the
-population times itself are free of it: the squared length of the mean is taken to be the mean of
-p_i . p_j over i != j. So sizes of populations are fair to each other.
+Of the many thousand numbers of a LEV, only its products with the other texts of its pair, with the
+centres of the known genres, and with the texts of the population (the *cohort*) take part, so each
+LEV is read once.
 """
 
 from __future__ import annotations
@@ -39,7 +33,7 @@ class Cohort:
     """The texts of a population, as far as they are kept, in products."""
 
     texts: int  # of the population
-    square: float  # of the population's mean, without products of a text with itself
+    square: float  # of the population's mean
     squares: FloatArray  # (cohort,): of each text
     to_mean: FloatArray  # (cohort,)
     to_genres: FloatArray  # (cohort, genres)
@@ -105,10 +99,6 @@ class PairProducts:
             self.to_cohort[chosen],
         )
 
-    def mean(self, values: FloatArray, side: int) -> FloatArray:
-        """(pairs,): of values (pairs, texts), over the texts of a side."""
-        return np.asarray((values * self.of_side[side]).sum(axis=1) / self.of_side[side].sum(1))
-
 
 def _texts(side: Sequence[Rows] | Rows, size: int) -> Rows:
     """(texts, size): those of a side of all pairs in a row."""
@@ -157,12 +147,12 @@ class Others:
     """
 
     texts: FloatArray  # (pairs,): how many
-    square: FloatArray  # (pairs,): of their mean, without products of a text with itself
+    square: FloatArray  # (pairs,): of their mean
     to_mean: FloatArray  # (pairs, texts): of the pair's texts with it
     mean_to_genres: FloatArray  # (pairs, genres)
     kept: BoolArray  # (pairs, cohort): which texts of the cohort are others
     cohort_to_mean: FloatArray  # (pairs, cohort)
-    inside: FloatArray  # (pairs, texts): of the pair, 1 for those that stand in the population
+    inside: FloatArray  # (pairs, texts): how many copies of each text stand in the population
 
     @classmethod
     def of(cls, pairs: PairProducts, cohort: Cohort) -> Others:
@@ -179,14 +169,14 @@ class Others:
         inside = copies.sum(axis=2).astype(np.float64)  # (pairs, texts)
         copied = copies.any(axis=1)  # (pairs, cohort)
         left = n - copied.sum(axis=1).astype(np.float64)  # (pairs,)
-        # Each text that is left out takes its products with all others along.
-        with_all = copied @ (n * cohort.to_mean - cohort.squares)  # (pairs,)
-        among = np.einsum("ps,pst,pt->p", inside, pairs.between, inside) - copied @ cohort.squares
+        # The mean of the others is the sum of all less that of the copies.
+        with_all = copied @ cohort.to_mean  # (pairs,)
+        among = np.einsum("ps,pst,pt->p", inside, pairs.between, inside)
         to_copied = np.einsum("ps,pst->pt", inside, pairs.between)  # (pairs, texts)
         cohort_to_copied = np.einsum("pt,ptc->pc", inside, pairs.to_cohort)  # (pairs, cohort)
         return cls(
             texts=left,
-            square=(n * (n - 1) * cohort.square - 2 * with_all + among) / (left * (left - 1)),
+            square=(n**2 * cohort.square - 2 * n * with_all + among) / left**2,
             to_mean=(n * pairs.to_mean - to_copied) / left[:, None],
             mean_to_genres=(n * cohort.mean_to_genres - copied @ cohort.to_genres) / left[:, None],
             kept=~copied,
@@ -239,7 +229,7 @@ def make_cohort(between: FloatArray, to_genres: FloatArray) -> Cohort:
     count, squares = len(between), np.diag(between)
     return Cohort(
         texts=count,
-        square=float((between.sum() - squares.sum()) / (count * (count - 1))),
+        square=float(between.mean()),
         squares=squares,
         to_mean=between.mean(axis=1),
         to_genres=to_genres,

@@ -145,6 +145,13 @@ class Prose(Options):
             nearest = np.minimum(nearest, _norm(departures))
         return nearest
 
+    def foreign(self, texts: Sequence[str], tokens: Sequence[Sequence[str]]) -> BoolArray:
+        """(texts,): which texts with these tokens are farther from prose than the limit."""
+        pairs = zip(texts, tokens, strict=True)
+        rates = np.array([prose_rates(text, words, self.lexicon) for text, words in pairs])
+        counts = np.array([max(1, len(words)) for words in tokens])
+        return np.asarray(self.distances(rates, counts) > self.limit)
+
     def departure(self, text: str, tokens: Sequence[str]) -> Departure:
         """How far a text with these tokens is from prose."""
         rates = prose_rates(text, tokens, self.lexicon)[None]  # (1, rates)

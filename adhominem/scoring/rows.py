@@ -78,16 +78,13 @@ def squares(rows: Rows) -> FloatArray:
     return sums if distinct is rows else sums[which]
 
 
-def column_means(rows: Rows, power: int = 1) -> FloatArray:
-    """(size,): the mean of each number, or of its square."""
+def column_means(rows: Rows) -> FloatArray:
+    """(size,): the mean of each number."""
     if isinstance(rows, SparseRows):
         packed = rows.packed
-        values = packed.values.astype(np.float64)
-        total = np.bincount(packed.places, values if power == 1 else values**2, rows.size)
+        total = np.bincount(packed.places, packed.values.astype(np.float64), rows.size)
         return np.asarray(total / len(rows))
-    if power == 1:
-        return np.asarray(np.mean(rows, axis=0, dtype=np.float64))
-    return np.asarray(np.einsum("ij,ij->j", rows, rows, dtype=np.float64) / len(rows))
+    return np.asarray(np.mean(rows, axis=0, dtype=np.float64))
 
 
 def _compiled_products(module: Any, rows: SparseRows, others: Rows) -> FloatArray:

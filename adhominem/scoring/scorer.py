@@ -1,43 +1,31 @@
-"""The one path from LEVs to a log Bayes factor: members, fusion, calibration, bounds.
+"""The one path from LEVs to a log Bayes factor: members, their sum, calibration, bounds.
 
-    LEVs of two sides ─ each member's measures ─ fused under the conditions ─ within bounds
+    LEVs of two sides ─ each member's evidence ─ added up and weighed ─ within bounds
 
 A side is one text or several by one author; sides come as a pair, as many pairs, or as all pairs
 of a corpus. A LEV here is those of the members in a row, of which each sees its own, and last the
-logarithm of the number of tokens: how much a likeness says depends on it.
+logarithm of the number of tokens: what a text adds to its LEV depends on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import (
-    AnyLevs,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Levs,
-    Rows,
-    SparseRows,
-    is_finite,
-    joined,
-)
+from adhominem.arrays import AnyLevs, FloatArray, IntArray, Levs, Rows, SparseRows
 from adhominem.errors import ModelError, OptionError
-from adhominem.scoring.companions import FEWEST, MOST, Companions, member_weights
-from adhominem.scoring.departures import Departures
+from adhominem.scoring.calibration import Calibration, Conditions, Scores, Weights
+from adhominem.scoring.contributions import Contribution
+from adhominem.scoring.decision import ensemble_log_bayes_factor
 from adhominem.scoring.factors import LogBayesFactors
-from adhominem.scoring.likeness import Likeness
-from adhominem.scoring.measures import Measures, tempered
-from adhominem.scoring.members import MemberScorer, OnPairs, PopulationPart
+from adhominem.scoring.members import GenreMember, LayerMember, MemberScorer, PopulationPart
 from adhominem.scoring.members import Sides as MemberSides
-from adhominem.scoring.population import Population, each_once, keys_of, without_companions
+from adhominem.scoring.population import Population
 from adhominem.scoring.products import Table
-from adhominem.scoring.scale import Conditions, Scale, Scales, Scores
 from adhominem.scoring.sides import (
     Sides,
     log_tokens_of,
@@ -47,25 +35,52 @@ from adhominem.scoring.sides import (
     table_of,
     texts_and_lengths,
 )
+from adhominem.scoring.three_level import Evidence
+
+OnPairs = Callable[[int], None]
 
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a plain LEV may have many thousand numbers
 _MORE_AT_ONCE = 4_096  # the same of LEVs of which zeros are not kept
+_OTHER_AUTHOR = float(
+    np.log(20)
+)  # log odds, prior, that two texts of a population have two authors
+_TABLE_AT_ONCE = 8_192  # pairs of a table of products
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """The members of a model, and what their measures are worth."""
+    """The members of a model, and what their evidence is worth."""
 
     members: tuple[MemberScorer, ...]
-    scales: Scales
-    lead: int = 0  # the member whose genres and typicality are told
+    calibration: Calibration | None = None
+    lead: int = 0  # the member by whose LEVs genres are told
     name: str = ""  # of the model, for errors
+
+    @classmethod
+    def of(
+        cls,
+        members: Sequence[MemberScorer],
+        calibration: Calibration | None,
+        lead: int = 0,
+        name: str = "",
+    ) -> Scorer:
+        """Members with the parameters that a calibration has for them."""
+        if calibration is not None:
+            calibration.check(name, len(members))
+            fitted = zip(members, calibration.members, calibration.layer_weights, strict=True)
+            members = [_with_parameters(*one) for one in fitted]
+        return cls(tuple(members), calibration, lead, name)
 
     @property
     def lev_size(self) -> int:
         """The size of a LEV: that of all members together, and the logarithm of its tokens."""
         return sum(member.lev_size for member in self.members) + 1
+
+    @property
+    def weights(self) -> Weights:
+        """Those of the calibration."""
+        return Weights() if self.calibration is None else self.calibration.weights
 
     def __call__(
         self,
@@ -78,13 +93,9 @@ class Scorer:
         """The log Bayes factors of pairs of LEVs, or of pairs of sets of LEVs.
 
         A population that seems to be of another genre than a pair is not used for it, unless
-        `even_if_strange`: see `among`. Only texts that are in it themselves draw on companions.
+        `even_if_strange`: see `among`.
         """
-        if population is not None and population.companions is not None:
-            return self._with_companions(first, second, population, even_if_strange)
         scores = self.scores(first, second, population)
-        if population is None:
-            return self._weighed(scores, self.scales.alone)
 
         def alone(chosen: IntArray) -> Scores:
             return self.scores(some_of(first, chosen), some_of(second, chosen))
@@ -103,14 +114,11 @@ class Scorer:
     ) -> LogBayesFactors:
         """The log Bayes factors of pairs among texts whose products are known: `scores_among`.
 
-        With `even_if_strange`, a population that seems to be of another genre is used, and told
-        of: where pairs are ranked, all must be seen against the same one.
+        With `even_if_strange`, a population that seems to be of another genre is used, and the
+        answer says so: where pairs are ranked, all must be seen against the same one.
         """
-        scores = self.scores_among(tables, log_tokens, first, second, population)
-        if population is None:
-            return self._weighed(scores, self.scales.alone)
         return self._with_population(
-            scores,
+            self.scores_among(tables, log_tokens, first, second, population),
             lambda chosen: self.scores_among(tables, log_tokens, first[chosen], second[chosen]),
             even_if_strange,
         )
@@ -124,31 +132,15 @@ class Scorer:
     ) -> LogBayesFactors:
         """Of each two of the LEVs (documents, lev_size), in the order of `np.triu_indices`.
 
-        They are those of `__call__`, but that companions in the population are not drawn on.
-        `on_pairs` hears of each pair once for each member.
+        `on_pairs` hears of each pair once.
         """
-        population = without_companions(population)
-        log_tokens = log_tokens_of(levs)
-        measures = tuple(
-            member.all_pairs(columns, part, on_pairs)
-            for member, columns, part in zip(
-                self.members, self.columns(levs), self.parts(population), strict=True
-            )
-        )
+        parts = []
         first, second = np.triu_indices(len(levs), 1)
-        conditions = Conditions.of(
-            np.ones((2, len(first))),
-            np.stack([log_tokens[first], log_tokens[second]]),
-            *_size(population),
-        )
-        scores = Scores(measures, conditions)
-        if population is None:
-            return self._weighed(scores, self.scales.alone)
-
-        def alone(chosen: IntArray) -> Scores:
-            return self.scores(levs[first[chosen]], levs[second[chosen]])
-
-        return self._with_population(scores, alone)
+        for at in range(0, len(first), _TABLE_AT_ONCE):
+            one, other = first[at : at + _TABLE_AT_ONCE], second[at : at + _TABLE_AT_ONCE]
+            parts.append(self(levs[one], levs[other], population))
+            on_pairs(len(one))
+        return LogBayesFactors.joined(parts) if parts else self([], [], population)
 
     def scores(self, first: Sides, second: Sides, population: Population | None = None) -> Scores:
         """What each member says by itself, and the conditions of each pair."""
@@ -160,31 +152,34 @@ class Scorer:
             self._scores(first[slice(*part)], second[slice(*part)], population)
             for part in _in_parts(first, second)
         ]
-        return Scores.joined(parts) if parts else self._nothing()
+        return _joined(parts) if parts else self._nothing()
 
-    def likenesses(
+    def contributions(
         self, first: AnyLevs, second: AnyLevs, population: Population | None = None
-    ) -> list[tuple[Likeness, float]]:
-        """Each member's likeness of one pair of sides (texts, lev_size), and what it is worth.
+    ) -> list[Contribution]:
+        """Each member's share of the log Bayes factor of one pair of sides (texts, lev_size).
 
-        That is how many nats a unit of it adds to the log Bayes factor, if nothing else changes and
-        there are no bounds. A calibration of steps is taken as a line.
+        They add up to it, as it is without bounds.
         """
-        scale, scores = self.scales.of(population), self.scores([first], [second], population)
-        slope = 1.0 if scale.calibration is None else scale.calibration.slope
-        sides = zip(self.columns(first), self.columns(second), strict=True)
-        result = []
-        for number, (member, levs, part) in enumerate(
-            zip(self.members, sides, self.parts(population), strict=True)
-        ):
-            likeness = member.likeness(*levs, part)
-            by = -likeness.step if likeness.excess > 0 else likeness.step  # a cosine ends at 1
-            moved, here = (
-                scale.fusion(scores.with_member(number, likeness.moved(change)))[0]
-                for change in (by, 0.0)
+        scores = self.scores([first], [second], population)
+        log_tokens = _log_tokens([first], [second])
+        slope = 1.0 if self.calibration is None else float(self.weights.slope(scores)[0])
+        parts = [
+            member.contribution(one, other, log_tokens, part, slope)
+            for member, one, other, part in zip(
+                self.members,
+                self.columns(first),
+                self.columns(second),
+                self.parts(population),
+                strict=True,
             )
-            result.append((likeness, float(slope * (moved - here) / by)))
-        return result
+        ]
+        # What is no product of both sides is shared out as the members' own constants are.
+        products = np.array([part.product for part in parts])
+        constants = np.abs([float(one[0]) for one in scores.members] - products / slope) + 1e-9
+        left = float(self.unbounded(scores)[0]) - products.sum()
+        values = products + left * constants / constants.sum()
+        return [part.of_value(float(value)) for part, value in zip(parts, values, strict=True)]
 
     def tables(self, levs: AnyLevs, like: Sequence[Table] | None = None) -> list[Table]:
         """Each member's products of LEVs (documents, lev_size), for `scores_among`.
@@ -214,44 +209,16 @@ class Scorer:
             np.repeat([[float(first.shape[1])], [float(second.shape[1])]], len(first), axis=1),
             np.stack([log_tokens[side].mean(axis=1) for side in (first, second)]),
             0 if population is None else len(population),
-            0.0 if population is None else float(log_tokens[population].mean()),
         )
-        members = tuple(
-            member.measures_among(table, first, second, population)
+        evidence = [
+            member.evidence_among(table, log_tokens, first, second, population)
             for member, table in zip(self.members, tables, strict=True)
-        )
-        return Scores(members, conditions)
+        ]
+        return _scores_of(evidence, conditions)
 
     def without(self, genre: str) -> Scorer:
         """This scorer as if a genre were unknown."""
         return replace(self, members=tuple(member.without(genre) for member in self.members))
-
-    def with_companions(self, population: Population, levs: AnyLevs) -> Population:
-        """A population, and what its texts (documents, lev_size) tell of each other, if they can.
-
-        Very few texts have no companions, nor have more than can be looked through, nor, as a
-        rule, texts of which no author has more than two.
-        """
-        if not FEWEST <= population.texts <= MOST:
-            return population
-        companions = Companions(self._departures(each_once(levs), population))
-        if companions.company < self.scales.least_company:
-            return population
-        return replace(population, companions=companions, numbers=self.numbers(levs))
-
-    def numbers(self, levs: AnyLevs) -> dict[bytes, int]:
-        """The texts with these LEVs (documents, lev_size), each once, by their keys."""
-        return {key: at for at, key in enumerate(self._keys(each_once(levs)))}
-
-    def are_among(self, first: Sides, second: Sides, numbers: Mapping[bytes, int]) -> BoolArray:
-        """(pairs,): whether all texts of a pair are among those of these `numbers`."""
-        return np.array(
-            [
-                all(key in numbers for side in pair for key in self._keys(set_of(side)))
-                for pair in pairs_of(first, second)
-            ],
-            dtype=bool,
-        )
 
     def parts(self, population: Population | None) -> list[PopulationPart | None]:
         """Each member's part of a population; made once, and kept with it."""
@@ -262,20 +229,16 @@ class Scorer:
                 "the population was encoded by another model; encode it with this one"
             )
         sizes = tuple(member.lev_size for member in self.members)
-        if sizes in population.memory:
-            return list(population.memory[sizes])
-        columns = zip(
-            self.split(population.lev_mean),
-            self.split(population.lev_mean_square),
-            self.columns(population.cohort),
-            strict=True,
-        )
-        parts: list[PopulationPart | None] = [
-            PopulationPart(population.texts, mean, float(square.sum()), levs)
-            for mean, square, levs in columns
-        ]
-        population.memory[sizes] = parts
-        return list(parts)
+        if sizes not in population.memory:
+            log_tokens = log_tokens_of(population.cohort)
+            columns = zip(
+                self.split(population.lev_mean), self.columns(population.cohort), strict=True
+            )
+            population.memory[sizes] = [
+                PopulationPart(population.texts, population.authors, mean, levs, log_tokens)
+                for mean, levs in columns
+            ]
+        return list(population.memory[sizes])
 
     def columns(self, levs: AnyLevs) -> list[Rows]:
         """For each member its columns of LEVs (documents, lev_size), sparse if its LEVs are."""
@@ -312,95 +275,94 @@ class Scorer:
         """(documents, size): the leading member's columns of LEVs (documents, lev_size)."""
         return self.columns(levs)[self.lead].astype(np.float64)
 
+    def genre_shares(self, levs: AnyLevs) -> dict[str, float]:
+        """Of which known genre texts (texts, lev_size) are, if of one: the likeliest first.
+
+        What is missing to 1 is the probability of a genre that is not known.
+        """
+        member = self.members[self.lead]
+        if not isinstance(member, GenreMember):
+            return {}
+        shares = member.genre_shares(self.columns(levs)[self.lead], log_tokens_of(levs))[:-1]
+        order = np.argsort(-shares, kind="stable")
+        return {member.genres.names[at]: round(float(shares[at]), 3) for at in order}
+
+    def seeming_authors(self, levs: AnyLevs) -> float:
+        """By how many people texts (texts, lev_size) seem to be.
+
+        Each counts as one over how many texts, itself among them, seem to be by its author.
+        """
+        if len(levs) < 2 or self.calibration is None:
+            return float(len(levs))
+        factors = square(self.all_pairs(levs).log_bayes_factor)  # (texts, texts)
+        np.fill_diagonal(factors, -np.inf)
+        same = 1 / (1 + np.exp(_OTHER_AUTHOR - np.clip(factors, -50, 50)))
+        return float((1 / (1 + same.sum(axis=1))).sum())
+
     def conditions(
         self, first: Sides, second: Sides, population: Population | None = None
     ) -> Conditions:
         """Those of pairs of sides."""
         sides = [texts_and_lengths(side) for side in (first, second)]
-        texts, log_tokens = (np.stack(told) for told in zip(*sides, strict=True))
+        texts, log_tokens = (np.stack(of_sides) for of_sides in zip(*sides, strict=True))
         if texts.min(initial=1) == 0:
             raise OptionError("a side without documents; expected at least one")
-        return Conditions.of(texts, log_tokens, *_size(population))
+        return Conditions.of(texts, log_tokens, 0 if population is None else population.texts)
 
-    def _with_companions(
-        self, first: Sides, second: Sides, population: Population, even_if_strange: bool
-    ) -> LogBayesFactors:
-        """Pairs of texts of the population by their companions, others by the population alone."""
-        inside = self.are_among(first, second, population.numbers)
-        scale = self.scales.of(population)
-        if inside.all():
-            return self._weighed(self.scores(first, second, population), scale)
-        strangers, own = np.flatnonzero(~inside), np.flatnonzero(inside)
-        parts = [
-            self(
-                some_of(first, strangers),
-                some_of(second, strangers),
-                without_companions(population),
-                even_if_strange=even_if_strange,
-            )
-        ]
-        if len(own):
-            scores = self.scores(some_of(first, own), some_of(second, own), population)
-            parts.append(self._weighed(scores, scale))
-        return LogBayesFactors.joined(parts)[np.argsort(np.concatenate([strangers, own]))]
+    def unbounded(self, scores: Scores) -> FloatArray:
+        """(pairs,): the log Bayes factors without bounds.
+
+        Before a model is calibrated, they are those of the mean of its members' probabilities, the
+        paper's ensemble.
+        """
+        if self.calibration is None:
+            return ensemble_log_bayes_factor(scores.members)
+        return self.weights(scores)
 
     def _with_population(
-        self,
-        scores: Scores,
-        alone: Callable[[IntArray], Scores],
-        even_if_strange: bool = False,
+        self, scores: Scores, alone: Callable[[IntArray], Scores], even_if_strange: bool
     ) -> LogBayesFactors:
-        """With a population; pairs of which it is of another genre by their scores `alone`.
+        """Within bounds; by their scores `alone` where the population is of another genre.
 
-        With `even_if_strange`, by the population as well, and it is told which they are.
+        With `even_if_strange`, by the population as well, and the answer says which they are.
         """
-        factors = self._weighed(scores, self.scales.with_population)
-        strange = self.scales.strange(scores)
+        factors, strange = self._weighed(scores), scores.fit < 0
         if even_if_strange:
             return replace(factors, strange=strange)
         if not strange.any():
             return factors
-        without = self._weighed(alone(np.flatnonzero(strange)), self.scales.alone)
-        return factors.replaced(strange, without)
+        return factors.replaced(strange, self._weighed(alone(np.flatnonzero(strange))))
 
-    def _weighed(self, scores: Scores, scale: Scale) -> LogBayesFactors:
-        """Fused, calibrated, within bounds."""
-        raw = scale.fusion(scores)
-        strange = np.zeros(len(raw), dtype=bool)
-        if scale.calibration is None:
-            nowhere = np.full(len(raw), np.inf)
-            return LogBayesFactors(raw, raw, raw, -nowhere, nowhere, strange, False)
-        unbounded = scale.calibration.unbounded(raw)
-        lower, upper = scale.calibration.limits(scores.conditions)
+    def _weighed(self, scores: Scores) -> LogBayesFactors:
+        unbounded = self.unbounded(scores)
+        strange = np.zeros(len(unbounded), dtype=bool)
+        if self.calibration is None:
+            nowhere = np.full(len(unbounded), np.inf)
+            return LogBayesFactors(unbounded, unbounded, -nowhere, nowhere, strange, False)
+        lower, upper = self.calibration.limits(scores.conditions)
         bounded = np.clip(unbounded, lower, upper)
-        return LogBayesFactors(raw, unbounded, bounded, lower, upper, strange, True)
+        return LogBayesFactors(unbounded, bounded, lower, upper, strange, True)
 
     def _scores(self, first: Sides, second: Sides, population: Population | None) -> Scores:
         """Those of some pairs at once."""
         conditions = self.conditions(first, second, population)
-        measures = [
-            member.measures(*sides, part)
+        log_tokens = _log_tokens(first, second)
+        evidence = [
+            member.evidence(*sides, log_tokens, part)
             for member, sides, part in zip(
                 self.members, self._sides(first, second), self.parts(population), strict=True
             )
         ]
-        if population is not None and population.companions is not None:
-            compared = self._compare_with_companions(first, second, population)
-            measures = [
-                replace(member, log_bayes_factor=row, standing=row)
-                for member, row in zip(measures, compared, strict=True)
-            ]
-        for member in measures:
-            values = np.array([member.log_bayes_factor, member.standing])
+        for one in evidence:
+            values = one.log_bayes_factor
             if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
                 raise out_of_range(" ".join(["the model", *self.name.split(), "gives scores"]))
-        return Scores(tuple(measures), conditions)
+        return _scores_of(evidence, conditions)
 
     def _nothing(self) -> Scores:
         """Of no pairs."""
-        nothing = Measures.of_factors(np.zeros(0))
-        conditions = Conditions.of(np.zeros((2, 0)), np.zeros((2, 0)), 0, 0.0)
-        return Scores((nothing,) * len(self.members), conditions)
+        conditions = Conditions.of(np.zeros((2, 0)), np.zeros((2, 0)), 0)
+        return Scores((np.zeros(0),) * len(self.members), None, None, np.zeros(0), conditions)
 
     def _sides(self, first: Sides, second: Sides) -> list[tuple[MemberSides, MemberSides]]:
         """For each member its part of both; as tables, if each side of each pair has one text."""
@@ -413,36 +375,6 @@ class Scorer:
             ([part[at] for part in parts[0]], [part[at] for part in parts[1]])
             for at in range(len(self.members))
         ]
-
-    def _keys(self, levs: AnyLevs) -> list[bytes]:
-        """To recognise each LEV by, plain or not."""
-        return keys_of(Levs((*self.columns(levs), np.asarray(levs[:, -1:]))))
-
-    def _departures(self, levs: AnyLevs, population: Population) -> list[Departures]:
-        """For each member: how texts with these LEVs (documents, lev_size) depart from others."""
-        columns = self.columns(levs)
-        if not all(is_finite(part) for part in columns):
-            raise OptionError("a LEV is not finite; expected numbers: encode its text again")
-        parts = [part for part in self.parts(population) if part is not None]
-        return [
-            member.departures(rows, part)
-            for member, rows, part in zip(self.members, columns, parts, strict=True)
-        ]
-
-    def _compare_with_companions(
-        self, first: Sides, second: Sides, population: Population
-    ) -> FloatArray:
-        """(members, pairs): what each member says of sides that draw on their companions."""
-        companions = population.companions
-        assert companions is not None
-        sides = [set_of(side) for pair in pairs_of(first, second) for side in pair]
-        texts = joined(sides)
-        styles = self._departures(texts, population)
-        usual = self.scales.usual_separation or companions.separation
-        weight = member_weights(companions.separation, usual)  # (members,)
-        owners = np.repeat(np.arange(len(sides)), [len(side) for side in sides])
-        numbers = np.array([population.numbers.get(key, -1) for key in self._keys(texts)])
-        return tempered(companions.compare(styles, owners, numbers)) * weight[:, None]
 
 
 def square(pairs: FloatArray) -> FloatArray:
@@ -462,9 +394,71 @@ def out_of_range(given: str) -> ModelError:
     )
 
 
-def _size(population: Population | None) -> tuple[int, float]:
-    """The texts of a population and the mean of their log tokens; zeros without one."""
-    return (0, 0.0) if population is None else (population.texts, float(population.lev_mean[-1]))
+def _with_parameters(
+    member: MemberScorer, levels: Any, layer_weight: float
+) -> GenreMember | LayerMember:
+    if isinstance(member, GenreMember) and levels is not None:
+        return replace(member, levels=levels)
+    if isinstance(member, LayerMember) and levels is None:
+        return replace(member, weight=layer_weight)
+    raise ModelError(
+        "the calibration has parameters for other members than the model; calibrate it again"
+    )
+
+
+def _scores_of(evidence: Sequence[Evidence], conditions: Conditions) -> Scores:
+    """The members' evidence together."""
+    against = None
+    if all(one.against is not None for one in evidence):
+        first, second = (
+            np.sum([one.against[side] for one in evidence if one.against is not None], axis=0)
+            for side in (0, 1)
+        )
+        against = first, second
+    fits = [one.fit for one in evidence if one.fit is not None]
+    return Scores(
+        tuple(one.log_bayes_factor for one in evidence),
+        against,
+        next((one.kept for one in evidence if one.kept is not None), None),
+        np.asarray(np.sum(fits, axis=0)) if fits else np.zeros(len(conditions)),
+        conditions,
+    )
+
+
+def _joined(parts: Sequence[Scores]) -> Scores:
+    """The scores of several sets of pairs in a row, all with one population or none."""
+    if len(parts) == 1:
+        return parts[0]
+    against = None
+    if parts[0].against is not None:
+        first, second = (
+            np.concatenate([part.against[side] for part in parts if part.against is not None])
+            for side in (0, 1)
+        )
+        against = first, second
+    kept = [part.kept for part in parts if part.kept is not None]
+    return Scores(
+        tuple(np.concatenate(one) for one in zip(*(part.members for part in parts), strict=True)),
+        against,
+        np.concatenate(kept) if kept else None,
+        np.concatenate([part.fit for part in parts]),
+        Conditions.joined([part.conditions for part in parts]),
+    )
+
+
+def _log_tokens(first: Sides, second: Sides) -> FloatArray:
+    """(pairs, texts): of the texts of both sides, the first side's first; zeros where none is."""
+    tables = [table_of(side) for side in (first, second)]
+    if tables[0] is not None and tables[1] is not None:
+        return np.stack([log_tokens_of(table) for table in tables if table is not None], axis=1)
+    rows = [
+        np.concatenate([log_tokens_of(set_of(side)) for side in pair])
+        for pair in pairs_of(first, second)
+    ]
+    lengths = np.zeros((len(rows), max(map(len, rows), default=0)))
+    for row, values in zip(lengths, rows, strict=True):
+        row[: len(values)] = values
+    return lengths
 
 
 def _in_parts(first: Sides, second: Sides) -> Iterator[tuple[int, int]]:

@@ -14,8 +14,6 @@ ill-conditioned the matrices are.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,17 +27,6 @@ Side = npt.ArrayLike | Sequence[npt.ArrayLike]
 _SMALLEST = 1e-300  # stands in for a precision that underflows: its logarithm stays finite
 _FLAT = 1e-10  # of the largest total variance: the least that a direction counts as having
 _FLOOR = 1e-6  # of the total variance: the least that EM leaves between or within authors
-
-
-class BayesFactorModel(Protocol):
-    """What turns the LEVs of two sides into a log Bayes factor: the full model, or isotropic."""
-
-    @property
-    def lev_size(self) -> int:
-        """The size of the LEVs that it takes."""
-
-    def log_bayes_factor(self, first: Side, second: Side) -> FloatArray:
-        """(pairs,): the log Bayes factor, in nats, for one author against two."""
 
 
 class TwoCovariance:
@@ -196,7 +183,25 @@ class TwoCovariance:
 
     def _statistics(self, side: Side) -> tuple[FloatArray, FloatArray]:
         """(sets,) documents in each set, and (sets, lev_size) their sum in diagonal coordinates."""
-        counts, sums = sums_of_sides(side, self.lev_size)
+        sets = side if isinstance(side, np.ndarray) else [np.asarray(levs) for levs in side]  # type: ignore[union-attr]
+        try:
+            if len(sets) and np.ndim(sets[0]) == 2:
+                counts = np.array([len(levs) for levs in sets], dtype=np.float64)
+                sums = np.array([np.sum(levs, axis=0, dtype=np.float64) for levs in sets])
+            else:
+                sums = np.asarray(sets, dtype=np.float64)
+                counts = np.ones(len(sums))
+        except ValueError:
+            shapes = ", ".join(sorted({str(np.shape(levs)) for levs in sets}))
+            raise OptionError(
+                f"LEVs of different shapes in one call: {shapes}; expected one size"
+            ) from None
+        if sums.ndim != 2 or sums.shape[1] != self.lev_size:
+            raise OptionError(f"LEVs of shape {sums.shape}; expected (pairs, {self.lev_size})")
+        if not counts.all():
+            raise OptionError("a side without documents; expected at least one")
+        if not np.isfinite(sums).all():
+            raise OptionError("a LEV is not finite; expected numbers: encode its text again")
         return counts, (sums - counts[:, None] * self.author_mean) @ self.projection.T
 
     def fit(
@@ -298,95 +303,6 @@ class TwoCovariance:
             mean + back @ new_mean, back @ between @ back.T, back @ within @ back.T
         )
         return float(likelihood)
-
-
-def sums_of_sides(side: Side, lev_size: int) -> tuple[FloatArray, FloatArray]:
-    """(sets,) documents in each set, and (sets, lev_size) the sum of their LEVs."""
-    sets = side if isinstance(side, np.ndarray) else [np.asarray(levs) for levs in side]  # type: ignore[union-attr]
-    try:
-        if len(sets) and np.ndim(sets[0]) == 2:
-            counts = np.array([len(levs) for levs in sets], dtype=np.float64)
-            sums = np.array([np.sum(levs, axis=0, dtype=np.float64) for levs in sets])
-        else:
-            sums = np.asarray(sets, dtype=np.float64)
-            counts = np.ones(len(sums))
-    except ValueError:
-        shapes = ", ".join(sorted({str(np.shape(levs)) for levs in sets}))
-        raise OptionError(
-            f"LEVs of different shapes in one call: {shapes}; expected one size"
-        ) from None
-    if sums.ndim != 2 or sums.shape[1] != lev_size:
-        raise OptionError(f"LEVs of shape {sums.shape}; expected (pairs, {lev_size})")
-    if not counts.all():
-        raise OptionError("a side without documents; expected at least one")
-    if not np.isfinite(sums).all():
-        raise OptionError("a LEV is not finite; expected numbers: encode its text again")
-    return counts, sums
-
-
-_LEAST_SHARE = 1e-3  # of the variance that is between authors, or within
-_MOST_COMPARED = 3_000  # texts: some million pairs of different authors
-
-
-@dataclass(frozen=True)
-class IsotropicTwoCovariance:
-    """Two covariances that are multiples of the identity, and an author mean of zero."""
-
-    lev_size: int
-    between_share: float  # of the variance that is between authors
-    independent: float  # directions in which texts vary
-
-    @classmethod
-    def of(cls, styles: npt.ArrayLike, authors: npt.ArrayLike) -> IsotropicTwoCovariance:
-        """From texts (documents, lev_size) of unit length with known authors."""
-        rows, names = np.asarray(styles, dtype=np.float32), np.asarray(authors)
-        chosen = np.random.default_rng(0).permutation(len(rows))[:_MOST_COMPARED]
-        cosines = rows[chosen] @ rows[chosen].T  # (documents, documents)
-        other = names[chosen][:, None] != names[chosen]
-        _, index, counts = np.unique(names, return_inverse=True, return_counts=True)
-        sums = np.zeros((len(counts), rows.shape[1]))
-        np.add.at(sums, index, rows)
-        several = counts > 1
-        if not several.any() or not other.any():
-            raise OptionError("expected two authors or more, and one of them with two documents")
-        n = counts[several]
-        squares = np.bincount(index, np.square(rows).sum(axis=1))[several]
-        alike = (np.square(sums[several]).sum(axis=1) - squares) / (n * (n - 1))  # mean product
-        share = float(np.clip(alike.mean(), _LEAST_SHARE, 1 - _LEAST_SHARE))
-        return cls(rows.shape[1], share, float(1 / np.var(cosines[other])))
-
-    def log_bayes_factor(self, first: Side, second: Side) -> FloatArray:
-        """(pairs,): as `TwoCovariance.log_bayes_factor`."""
-        counts, sums, missing = zip(*map(self._statistics, (first, second)), strict=True)
-        if len(counts[0]) != len(counts[1]):
-            raise OptionError(
-                f"{len(counts[0])} first sides, {len(counts[1])} second sides; expected as many"
-            )
-        squares = [np.square(total).sum(axis=1) for total in (*sums, sums[0] + sums[1])]
-        return (
-            self.evidence(counts[0] + counts[1], squares[2], missing[0] + missing[1])
-            - self.evidence(counts[0], squares[0], missing[0])
-            - self.evidence(counts[1], squares[1], missing[1])
-        )
-
-    def evidence(self, count: FloatArray, square: FloatArray, missing: FloatArray) -> FloatArray:
-        """(sets,): log p(LEVs), less a term that is the same for one author and for two.
-
-        Of so many LEVs, all that is asked for is the squared length of their sum, and how much
-        their own squared lengths fall short of 1 in all.
-        """
-        precision = (1 - self.between_share) / self.between_share
-        squares = self.independent / (1 - self.between_share) * (square + missing)
-        return np.asarray(
-            0.5 * (squares / (precision + count) - self.independent * np.log1p(count / precision))
-        )
-
-    def _statistics(self, side: Side) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(sets,) documents in each, (sets, lev_size) their sum, (sets,) what lengths lack."""
-        counts, sums = sums_of_sides(side, self.lev_size)
-        sets = [np.atleast_2d(levs) for levs in side]  # type: ignore[union-attr]
-        missing = [max(0.0, float((1 - np.square(levs).sum(axis=1)).sum())) for levs in sets]
-        return counts, sums, np.array(missing)
 
 
 def squared_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:

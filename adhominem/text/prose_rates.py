@@ -45,7 +45,6 @@ _CLOSING = "\"'”’»)]*_ "
 _OPENING = "\"'“‘(_*"
 _SINGLE = frozenset("aio")  # letters that are words
 _QUOTE = re.compile(r"^[ \t]*[>|][>| \t]*", re.MULTILINE)  # how mail marks what it quotes
-_LETTER, _OTHER_LETTER = re.compile("[A-Za-z]"), re.compile(r"[^\W\d_A-Za-z]")
 _LONGEST_LINE = 120  # characters; a longer line is a paragraph, as in `normalisation`
 _WIDTH = 0.8  # of the lines are no longer than the width of a text
 _ROOM = 0.75  # of the width: a line that ends before it has ended early
@@ -121,14 +120,6 @@ def prose_rates(text: str, tokens: Sequence[str], lexicon: Lexicon) -> FloatArra
     rates["capitals"], rates["capital_common_words"] = _capitals(marks)
     rates["broken_lines"], rates["line_capitals"] = _lines(_QUOTE.sub("", text) if quotes else text)
     return np.array([rates[name] for name in RATES])
-
-
-def share_of_other_letters(text: str) -> float:
-    """The share of a text's letters that are none of a to z, whatever its tokens are."""
-    if text.isascii():
-        return 0.0
-    others = len(_OTHER_LETTER.findall(text))
-    return others / max(1, others + len(_LETTER.findall(text)))
 
 
 _MARKS = (  # what is known of a token type: counts, or 1 if it is so

@@ -22,8 +22,8 @@ from adhominem.evaluation.pan import summarise
 from adhominem.evaluation.plots import draw_entropy_curves
 from adhominem.models.card import model_card
 from adhominem.models.writing import (
+    write_genres,
     write_model,
-    write_styles,
     write_training_authors,
     write_typicality,
 )
@@ -43,11 +43,11 @@ from adhominem.training.checkpoint import (
     save_checkpoint,
     weights_of,
 )
-from adhominem.training.fit_styles import (
+from adhominem.training.fit_genres import (
     fit_typicality,
+    genre_documents,
+    genres_of,
     reference_documents,
-    style_documents,
-    styles_of,
 )
 from adhominem.training.network_data import DeviceCorpus, diverged, encode_documents, score_pairs
 from adhominem.training.network_loop import Trainer
@@ -232,9 +232,9 @@ class _Run:
             levs = self._levs(documents)
             write_typicality(folder, fit_typicality(task.corpus, documents, levs, unknown))
             if task.config.loss.by_cosine:
-                documents = style_documents(task.corpus, task.config.lev_size)
-                styles = styles_of(task.corpus, self._levs(documents), documents)
-                write_styles(folder, styles)
+                documents = genre_documents(task.corpus, task.config.lev_size)
+                genres = genres_of(task.corpus, self._levs(documents), documents)
+                write_genres(folder, genres)
             if find_spec("onnx") is not None:  # for other programs: AdHominem reads no graph
                 export_onnx(self.model.network.cpu(), self._example(), folder / "encoder.onnx")
             shutil.copy(task.folder / "log.jsonl", folder / "training.jsonl")

@@ -21,17 +21,17 @@ from adhominem.models.card import ngram_card
 from adhominem.models.files import Arrays
 from adhominem.models.member import NgramModel
 from adhominem.models.writing import (
+    write_genres,
     write_ngram_model,
-    write_styles,
     write_training_authors,
     write_typicality,
 )
 from adhominem.text.writing import replaced_file, write_folder, write_whole
 from adhominem.training.checkpoint import Event, Task
-from adhominem.training.fit_styles import (
+from adhominem.training.fit_genres import (
     fit_typicality,
+    genres_of,
     reference_documents,
-    styles_of,
     training_levs,
 )
 from adhominem.training.ngram_loop import Forms, NgramTrainer, samples_of
@@ -161,7 +161,7 @@ class _Run:
             config=self.config, table=self.table, weights=weights, scores=scores, folder=folder
         )
         levs, documents = training_levs(model, corpus)
-        write_styles(folder, styles_of(corpus, levs, documents))
+        write_genres(folder, genres_of(corpus, levs, documents))
         write_training_authors(folder, corpus.labels.author_names)
         if self.config.form == "projection":
             known = set(self.table.tokens)

@@ -12,7 +12,7 @@ from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.pairs.passages import TakenOut
 from adhominem.scoring.population import Population
 from adhominem.scoring.prose import Departure
-from adhominem.scoring.styles import Typicality
+from adhominem.scoring.typicality import Typicality
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.foreign import in_what_respect
 
@@ -29,6 +29,7 @@ _OFTENER = 0.05  # difference of two rates, from which on one of them is the gre
 _MOST_COPIES = 0.02  # of the compared texts, as a share of the population
 _MOST_REPEATED = 0.1  # share of the population
 _MOST_NAMED = 5  # texts in one message
+_OF_GENRE, _OF_OTHER = 0.5, 0.05  # shares of a genre: more shows that it is this one, less that not
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,7 @@ def cautions_of(
     longest: float | None = None,
     population: Population | None = None,
     strange_population: bool = False,
+    genre_shares: Sequence[Mapping[str, float]] = (),
     genre_names: Mapping[str, str] | None = None,
     copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
     departures: Sequence[Sequence[Departure]] | None = None,
@@ -99,12 +101,12 @@ def cautions_of(
     """All that speaks against trusting a comparison of these sides.
 
     `changed` says whether the model has, since it was `calibrated`. A `strange_population` is of
-    another genre than the texts. `misleading` says how often the model
-    misleads without a population, in the genre that it guessed and in others, and `longest` up to
-    how many tokens a text it was calibrated for. `copies` are those of texts on the same side,
-    which are not in `sides`. With the `departures` of the texts from prose, these alone say what is
-    foreign. `machine_written` says of each text whether it looks so, and `taken_out` what of the
-    texts was not compared.
+    another genre than the texts. `misleading` says how often the model misleads without a
+    population, in the genre that it guessed and in others, and `longest` up to how many tokens a
+    text it was calibrated for. `genre_shares` are those of each side (`Scorer.genre_shares`).
+    `copies` are those of texts on the same side, which are not in `sides`. With the `departures` of
+    the texts from prose, these alone say what is foreign. `machine_written` says of each text
+    whether it looks so, and `taken_out` what of the texts was not compared.
     """
     yield from _copied(copies)
     yield from passages_taken_out(taken_out)
@@ -113,26 +115,23 @@ def cautions_of(
         yield from _of_population(sides, population, strange_population)
         yield from _mixed(population, genre_names or {})
         yield from _of_other_length(population, tokens)
+    elif genre_shares:
+        yield from _of_two_genres(genre_shares, genre_names or {})
     for at, (exhibits, texts, distances) in enumerate(zip(sides, tokens, atypicality, strict=True)):
         yield from _short(exhibits, texts, typicality)
-        if departures is not None:
-            yield from _foreign(exhibits, departures[at])
-            continue
-        for exhibit, words, distance in zip(exhibits, texts, distances, strict=True):
-            name = exhibit.document.id
-            if _other_language(words, common_words):
-                yield caution(
-                    "other_language",
-                    f"{name} hardly has a common word of the training texts: it seems to be in "
-                    "another language, or no running text",
-                    "the model knows nothing about such texts",
-                    "compare running text in a language that the model was trained on",
-                    decides=True,
-                )
-            elif unlike := _unlike(words, known_types, distance, typicality):
+        of_prose = [None] * len(exhibits) if departures is None else departures[at]
+        for exhibit, words, distance, departure in zip(
+            exhibits, texts, distances, of_prose, strict=True
+        ):
+            foreign = foreign_text(exhibit.document.id, words, departure, common_words)
+            if foreign is not None:
+                yield foreign
+            elif departure is None and (
+                unlike := _unlike(words, known_types, distance, typicality)
+            ):
                 yield caution(
                     "unlike_training",
-                    f"{name} is unlike the training texts ({unlike})",
+                    f"{exhibit.document.id} is unlike the training texts ({unlike})",
                     "the number may not hold for it",
                     "try the model on such texts by known authors, with `adhominem validate`",
                 )
@@ -378,18 +377,60 @@ def _short(
         )
 
 
-def _foreign(exhibits: Sequence[Exhibit], departures: Sequence[Departure]) -> Iterator[Caution]:
-    """Texts that are not what the model was made for, each with what shows it most clearly."""
-    for exhibit, departure in zip(exhibits, departures, strict=True):
-        if departure.atypicality > 1:
-            yield caution(
-                "foreign",
-                f"{exhibit.document.id} is not running prose of a kind that the model knows: "
-                f"{in_what_respect(departure)}",
-                "the number means nothing for such a text",
-                "if only a part of it is not prose, remove that part and compare the rest",
-                decides=True,
-            )
+def foreign_text(
+    name: str, words: Sequence[str], departure: Departure | None, common_words: Sequence[str]
+) -> Caution | None:
+    """Why no statement is made on a text that is not what the model was made for.
+
+    By its departure from prose, or by its words where the model does not know what prose is like.
+    """
+    if departure is None:
+        if not is_other_language(words, common_words):
+            return None
+        return caution(
+            "other_language",
+            f"{name} hardly has a common word of the training texts: it seems to be in another "
+            "language, or no running text",
+            "the model knows nothing about such texts",
+            "compare running text in a language that the model was trained on",
+            decides=True,
+        )
+    if departure.atypicality <= 1:
+        return None
+    return caution(
+        "foreign",
+        f"{name} is not running prose of a kind that the model knows: {in_what_respect(departure)}",
+        "the number means nothing for such a text",
+        "if only a part of it is not prose, remove that part and compare the rest",
+        decides=True,
+    )
+
+
+def two_genres(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[str, str] | None:
+    """The genres of two sides, by the shares of each (`Scorer.genre_shares`), if clearly two."""
+    if not first or not second:
+        return None
+    one, other = (max(shares, key=shares.__getitem__) for shares in (first, second))
+    is_clear = min(first[one], second[other]) > _OF_GENRE
+    return (one, other) if is_clear and max(first[other], second[one]) < _OF_OTHER else None
+
+
+def _of_two_genres(
+    genre_shares: Sequence[Mapping[str, float]], genre_names: Mapping[str, str]
+) -> Iterator[Caution]:
+    """Without a population, both sides are taken to be of one genre."""
+    if genres := two_genres(*genre_shares):
+        one, other = (genre_names.get(genre, genre) for genre in genres)
+        yield caution(
+            "two_genres",
+            f"the two sides seem to be of two genres: the first is most like {one}, the second "
+            f"most like {other}",
+            "the number then mixes what sets the genres apart with what sets authors apart, and "
+            "errs towards different authors",
+            "compare texts of one genre, or try the model on pairs of these two genres by known "
+            "authors, with `adhominem validate`",
+            decides=True,
+        )
 
 
 def _by_machines(exhibits: Sequence[Exhibit], look: BoolArray) -> Iterator[Caution]:
@@ -423,7 +464,7 @@ def _unlike(
     return ""
 
 
-def _other_language(tokens: Sequence[str], common: Sequence[str]) -> bool:
+def is_other_language(tokens: Sequence[str], common: Sequence[str]) -> bool:
     """Whether a text hardly has any of the most common words, if these are known."""
     words = [token.lower() for token in tokens if token[:1].isalpha()]
     if len(words) < _FEWEST_WORDS or len(common) < _COMMON_WORDS:
@@ -445,14 +486,16 @@ def _copied(copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]]) -> Iterator[Cau
         )
 
 
-def foreign_texts(names: Sequence[str]) -> Iterator[Caution]:
-    """Texts among many that are not what the model was made for."""
-    if names:
+def no_statement(ids: Sequence[str]) -> Iterator[Caution]:
+    """Pairs that were not answered, since a text is not what the model was made for."""
+    if ids:
         yield caution(
             "foreign",
-            f"not running prose of a kind that the model knows: {listed(names)}",
-            "the number means nothing for such a text",
+            "pairs with a text that is not running prose of a kind that the model knows "
+            f"({len(ids):,}): {listed(ids)}",
+            "they are not answered: the log Bayes factor is 0, and the value is 0.5",
             "look at them with `adhominem verify`, which says what is unusual about a text",
+            decides=True,
         )
 
 

@@ -18,8 +18,8 @@ from adhominem.encoders.ngrams.encoder import NgramEncoder
 from adhominem.encoders.ngrams.variants import NgramVariants
 from adhominem.models.member import Member
 from adhominem.pairs.passages import TakenOut
+from adhominem.scoring.contributions import Contribution, ProductContribution
 from adhominem.scoring.factors import LogBayesFactors
-from adhominem.scoring.likeness import CosineLikeness, Likeness
 from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import Scorer
 from adhominem.text.exhibits import Exhibit
@@ -56,7 +56,7 @@ class Comparison:
     members: Sequence[Member]
     lead: Member  # whose tokens are shown, and by which texts are judged to be usual or not
     scorer: Scorer
-    population: Population | None  # of its texts no companions are drawn on
+    population: Population | None  # if one was given
     first: tuple[ComparedText, ...]
     second: tuple[ComparedText, ...]
     levs: tuple[Levs, Levs]  # of each side, (texts, lev_size)
@@ -93,9 +93,9 @@ class Comparison:
         return None if self.scored.strange[0] else self.population
 
     @cached_property
-    def likenesses(self) -> list[tuple[Likeness, float]]:
-        """How alike each member finds both sides, and what that is worth: see `Scorer`."""
-        return self.scorer.likenesses(*self.levs, self.used)
+    def contributions(self) -> list[Contribution]:
+        """Each member's share of the log Bayes factor: see `Scorer`."""
+        return self.scorer.contributions(*self.levs, self.used)
 
     def passages(self, text: ComparedText) -> IntArray:
         """(passages,): the tokens at which the passages of a text begin, as the lead has them.
@@ -128,24 +128,24 @@ class Comparison:
         return np.concatenate(parts, axis=1)
 
     def losses(self, side: int, number: int, times: IntArray) -> Iterator[FloatArray]:
-        """For each member, (variants,): what a side's half of the likeness loses.
+        """For each member, (variants,): what a side's half of its share loses.
 
         That is with each variant of a text, as in `vary`, in its place. Where the loss is linear in
         the LEV, and the LEV a sum over n-grams, no LEV is made.
         """
         text = self.sides[side][number]
         starts = self.passages(text)
-        for member, attention, (likeness, _) in zip(
-            self.members, text.attention, self.likenesses, strict=True
+        for member, attention, contribution in zip(
+            self.members, text.attention, self.contributions, strict=True
         ):
             counted = self._counted(text, member)
-            if isinstance(likeness, CosineLikeness) and counted is not None:
-                along = counted.along(times, likeness.directions[side])
-                yield likeness.losses_along(side, number, along)
+            if isinstance(contribution, ProductContribution) and counted is not None:
+                along = counted.along(times, contribution.directions[side][number])
+                yield contribution.losses_along(side, number, along)
             else:
                 tokens = text.tokens(member).tokens
                 levs = member.vary(text.document, tokens, starts, times, attention)
-                yield likeness.losses(side, number, levs)
+                yield contribution.losses(side, number, levs)
 
     def _counted(self, text: ComparedText, member: Member) -> NgramVariants | None:
         """The variants of a text for a member that counts n-grams; they are counted once."""

@@ -1,19 +1,23 @@
 """What the conditions of a comparison did to its number: genre, length, texts and population.
 
-For each condition the log Bayes factor is worked out again as if it had been the usual one and all
-else the same: the same likeness in texts of usual length, between single texts, without the genre
-that the model took the texts for, without the population. Bounds are left out, since at a bound
-nothing would change anything.
+For each condition the log Bayes factor is worked out once more, as if that had been another and all
+else the same: a genre that the model does not know, texts of usual length with the same LEVs, one
+text against one, no population. Bounds are left out, since at a bound nothing would change
+anything.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from adhominem.scoring.scale import USUAL_LOG_TOKENS, Conditions, Scale, Scores
+from adhominem.arrays import FloatArray, Levs
+from adhominem.scoring.members import GenreMember
+from adhominem.scoring.population import Population
 from adhominem.scoring.scorer import Scorer
+from adhominem.scoring.sides import Sides
+from adhominem.scoring.three_level import USUAL_TOKENS
 from adhominem.verify.comparison import Comparison
 from adhominem.verify.verification import Likeness
 
@@ -36,78 +40,91 @@ def influences(comparison: Comparison, likeness: Likeness | None) -> tuple[Influ
     `likeness` is that of the texts to those of training, as a `Verification` has it. The changes
     need not add up: what one condition does depends on the others.
     """
-    scorer, used = comparison.scorer, comparison.used
-    sides = [comparison.levs[0]], [comparison.levs[1]]
-    scale, scores = scorer.scales.of(used), scorer.scores(*sides, used)
-    here = _worth(scale, scores)
-    conditions = scores.conditions
-
-    def change(others: Conditions) -> float:
-        return (here - _worth(scale, replace(scores, conditions=others))) / _LOG_10
-
-    texts = [len(side) for side in comparison.sides]
-    tokens = round(float(np.exp(conditions.log_tokens.min())))
-    usual = np.full_like(conditions.log_tokens, USUAL_LOG_TOKENS)
-    longer = conditions.longer + (usual - conditions.log_tokens if used else 0.0)
-    weighs = bool(scale.fusion.weights)  # whether conditions count at all
-    of_length = replace(conditions, log_tokens=usual, longer=longer)
-    of_texts = replace(conditions, texts=np.ones_like(conditions.texts))
     return (
-        _of_genre(comparison, scorer, likeness, here),
-        Influence(
-            name="Length",
-            value=f"{tokens:,} words and marks a text",
-            instead_of=f"texts of {np.exp(USUAL_LOG_TOKENS):,.0f}" if weighs else "",
-            change=change(of_length) if weighs else None,
-        ),
-        Influence(
-            name="Texts",
-            value=f"{texts[0]:,} against {texts[1]:,}",
-            instead_of="one against one" if weighs and max(texts) > 1 else "",
-            change=change(of_texts) if weighs and max(texts) > 1 else None,
-        ),
-        _of_population(comparison, scorer, here),
+        _of_genre(comparison, likeness),
+        _of_length(comparison),
+        _of_texts(comparison),
+        _of_population(comparison),
     )
 
 
-def _of_genre(
-    comparison: Comparison, scorer: Scorer, likeness: Likeness | None, here: float
-) -> Influence:
+def _of_genre(comparison: Comparison, likeness: Likeness | None) -> Influence:
     if comparison.used is not None:
-        value, known = "that of the population", False
-    elif likeness is None or not likeness.genres:
-        value, known = "not known to the model", False
-    else:
-        genre, share = next(iter(likeness.genres.items()))
-        value, known = f"most like {likeness.name(genre)} ({share:.0%})", True
-    if not known:
-        return Influence(name="Genre", value=value, instead_of="", change=None)
-    sides = [comparison.levs[0]], [comparison.levs[1]]
-    without = _worth(scorer.scales.alone, scorer.without(genre).scores(*sides))
+        return _without_effect("Genre", "that of the population")
+    if likeness is None or not likeness.genres:
+        return _without_effect("Genre", "not known to the model")
+    genre, share = next(iter(likeness.genres.items()))
+    first, second = comparison.levs
+    without = _factors(comparison.scorer.without(genre), [first], [second])
     return Influence(
         name="Genre",
-        value=value,
+        value=f"most like {likeness.name(genre)} ({share:.0%})",
         instead_of="a model that does not know this genre",
-        change=(here - without) / _LOG_10,
+        change=_change(comparison, without),
     )
 
 
-def _of_population(comparison: Comparison, scorer: Scorer, here: float) -> Influence:
+def _of_length(comparison: Comparison) -> Influence:
+    first, second = comparison.levs
+    tokens = np.exp(min(float(levs[:, -1].mean()) for levs in comparison.levs))
+    value = f"{tokens:,.0f} words and marks a text"
+    if not any(isinstance(member, GenreMember) for member in comparison.scorer.members):
+        return _without_effect("Length", value)
+    usual = _factors(comparison.scorer, [_usual(first)], [_usual(second)], comparison.used)
+    return Influence(
+        name="Length",
+        value=value,
+        instead_of=f"texts of {USUAL_TOKENS:,.0f}",
+        change=_change(comparison, usual),
+    )
+
+
+def _usual(levs: Levs) -> Levs:
+    """The same LEVs (texts, lev_size), as if they were those of texts of usual length."""
+    *parts, log_tokens = levs.parts
+    return Levs((*parts, np.full_like(log_tokens, np.log(USUAL_TOKENS))))
+
+
+def _of_texts(comparison: Comparison) -> Influence:
+    first, second = comparison.levs
+    value = f"{len(first):,} against {len(second):,}"
+    if len(first) == len(second) == 1:
+        return _without_effect("Texts", value)
+    one, other = (places.ravel() for places in np.indices((len(first), len(second))))
+    pairs = _factors(comparison.scorer, first[one], second[other], comparison.used)
+    return Influence(
+        name="Texts",
+        value=value,
+        instead_of="one against one, on average",
+        change=_change(comparison, pairs),
+    )
+
+
+def _of_population(comparison: Comparison) -> Influence:
     given, used = comparison.population, comparison.used
     if used is None:
         value = "none" if given is None else f"{given.texts:,} texts of another genre, not used"
-        return Influence(name="Population", value=value, instead_of="", change=None)
-    sides = [comparison.levs[0]], [comparison.levs[1]]
-    without = _worth(scorer.scales.alone, scorer.scores(*sides))
+        return _without_effect("Population", value)
+    first, second = comparison.levs
     return Influence(
         name="Population",
         value=f"{used.texts:,} texts",
         instead_of="no population",
-        change=(here - without) / _LOG_10,
+        change=_change(comparison, _factors(comparison.scorer, [first], [second])),
     )
 
 
-def _worth(scale: Scale, scores: Scores) -> float:
-    """The log Bayes factor of one pair, without bounds."""
-    raw = scale.fusion(scores)
-    return float((raw if scale.calibration is None else scale.calibration.unbounded(raw))[0])
+def _without_effect(name: str, value: str) -> Influence:
+    return Influence(name=name, value=value, instead_of="", change=None)
+
+
+def _factors(
+    scorer: Scorer, first: Sides, second: Sides, population: Population | None = None
+) -> FloatArray:
+    """(pairs,): the log Bayes factors without bounds."""
+    return scorer.unbounded(scorer.scores(first, second, population))
+
+
+def _change(comparison: Comparison, others: FloatArray) -> float:
+    """What the log10 Bayes factor is beyond the mean of those (pairs,) of other conditions."""
+    return (comparison.log_bayes_factor - float(others.mean())) / _LOG_10

@@ -20,19 +20,19 @@ from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.models.layout import MACHINE
 from adhominem.models.member import Member, make_members
 from adhominem.pairs.passages import Hashes, TakenOut, without_recurring, without_shared
+from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.decision import Decision, VerbalScale, decide, probability_same_author
+from adhominem.scoring.genres import Group
 from adhominem.scoring.machine import MachineLook
 from adhominem.scoring.population import Population, each_once
 from adhominem.scoring.prose import Prose
-from adhominem.scoring.scale import Calibration, Scales
 from adhominem.scoring.scorer import Scorer
 from adhominem.scoring.sides import Sides
 from adhominem.scoring.two_covariance import squared_distance
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of, with_text
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair
-from adhominem.text.prose_rates import share_of_other_letters
-from adhominem.verify.cautions import cautions_of
+from adhominem.verify.cautions import cautions_of, is_other_language
 from adhominem.verify.comparison import ComparedText, Comparison
 from adhominem.verify.encoding import Begun, Encoding, TokensBy, batches
 from adhominem.verify.verification import (
@@ -46,7 +46,6 @@ from adhominem.verify.verification import (
 )
 
 _LOG_10 = float(np.log(10))
-_OTHER_LETTERS = 0.01  # share of the letters
 
 
 class Verifier:
@@ -61,7 +60,7 @@ class Verifier:
     def __init__(
         self,
         members: Sequence[Member],
-        scales: Scales | None = None,
+        calibration: Calibration | None = None,
         *,
         lead: int = 0,
         name: str = "",
@@ -88,21 +87,12 @@ class Verifier:
         self._encoding = Encoding(self.members, self.lead, name)
         self.tokenizers = self._encoding.tokenizers
         scorers = tuple(member.scorer for member in self.members)
-        self.scorer = Scorer(scorers, scales or Scales(), lead, name)
-
-    @property
-    def scales(self) -> Scales:
-        """What the members' scores are worth."""
-        return self.scorer.scales
-
-    @scales.setter
-    def scales(self, scales: Scales) -> None:
-        self.scorer = replace(self.scorer, scales=scales)
+        self.scorer = Scorer.of(scorers, calibration, lead, name)
 
     @property
     def calibration(self) -> Calibration | None:
-        """The calibration of scores without a population."""
-        return self.scales.alone.calibration
+        """What was learnt from cases of known authors; None before a model is calibrated."""
+        return self.scorer.calibration
 
     @property
     def member_names(self) -> list[str]:
@@ -112,7 +102,7 @@ class Verifier:
     @property
     def genres(self) -> tuple[str, ...]:
         """The genres that the model knows, if any: it was trained on most of them."""
-        return () if self.lead.styles is None else self.lead.styles.genres
+        return () if self.lead.genres is None else self.lead.genres.names
 
     @property
     def lev_size(self) -> int:
@@ -132,10 +122,9 @@ class Verifier:
         """Compare two sides, each a text or several by one author.
 
         `prior_same_author` is yours to state: the texts do not give it. Within 0.5 ± `delta` the
-        probability is too close to call. Several texts of a side are compared by the mean of what
-        sets each apart from its genre, not joined; how many there are, and how well they agree,
-        counts in what that is worth. A `population` is made of texts of the same genre as those
-        compared: see `population`. Companions in it are not drawn on.
+        probability is too close to call. Several texts of a side are weighed together by the
+        three-level model, not joined. A `population` is made of texts of the same genre as those
+        compared: see `population`.
         """
         comparison = self.compare(first, second, population)
         return self.judge(comparison, prior_same_author, delta, scale)
@@ -180,8 +169,6 @@ class Verifier:
             ComparedText(exhibits[0], tokens_by, encoded, tuple(exhibits[1:]))
             for (exhibits, tokens_by), encoded in zip(rows, attended, strict=True)
         )
-        if population is not None and population.companions is not None:
-            population = replace(population, companions=None)
         counts = [len(side) for both in sides for side in both]
         ends = np.cumsum(counts).tolist()
         places = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
@@ -223,14 +210,9 @@ class Verifier:
         if lead.typicality is not None:
             if self.prose is None:  # or what is on their face tells more
                 atypicality = lead.typicality.atypicality(texts)
-            if lead.styles is not None:
-                shares = lead.styles.guess(texts)
-                order = np.argsort(-shares, kind="stable")
-                likeness = Likeness(
-                    {lead.styles.genres[at]: round(float(shares[at]), 3) for at in order},
-                    float(atypicality.max()),
-                    self.genre_names,
-                )
+            if lead.genres is not None:
+                shares = self.scorer.genre_shares(both)
+                likeness = Likeness(shares, float(atypicality.max()), self.genre_names)
         departures = None
         if self.prose is not None:
             of = self.prose.departure
@@ -241,7 +223,6 @@ class Verifier:
             if likeness is not None:
                 most = max(told.atypicality for side in departures for told in side)
                 likeness = replace(likeness, atypicality=most)
-        fusion = self.scales.of(comparison.used).fusion
         told = cautions_of(
             [[text.exhibit for text in side] for side in sides],
             [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in sides],
@@ -253,11 +234,12 @@ class Verifier:
             changed=self.changed,
             at_bound=bool(scored.at_bound[0]),
             knows_topics=lead.knows_topics,
-            guessed_genre=lead.styles is not None and population is None,
+            guessed_genre=lead.genres is not None and population is None,
             misleading=self.misleading(likeness) if population is None else (),
-            longest=float(np.exp(fusion.log_tokens[1])) if fusion.weights else None,
+            longest=None if self.calibration is None else self.calibration.tokens[1],
             population=population,
             strange_population=bool(scored.strange[0]),
+            genre_shares=[self.scorer.genre_shares(side) for side in levs],
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
             departures=departures,
@@ -384,46 +366,36 @@ class Verifier:
         self,
         documents: Sequence[str | Document],
         *,
-        companions: bool = False,
         on_documents: Callable[[int], None] = lambda count: None,
     ) -> Population:
         """The relevant population: texts of the genre that is to be compared, by anybody.
 
         Better many (50 or more), and none of the texts that are compared; but where these are many
-        themselves, they can be their own population. `companions` are for that case alone: see
-        `population_of`.
+        themselves, they can be their own population.
         """
         texts = [Document(text=text) if isinstance(text, str) else text for text in documents]
         texts, recurring = without_recurring(texts)
         levs = self.encode(texts, on_documents=on_documents)
-        return self.population_of(levs, texts, recurring, companions=companions)
+        return self.population_of(levs, texts, recurring)
 
     def population_of(
         self,
         levs: AnyLevs,
         texts: Sequence[str | Document] = (),
         recurring: Hashes | None = None,
-        *,
-        companions: bool = False,
     ) -> Population:
         """The relevant population of texts with these LEVs (documents, lev_size).
 
-        `recurring` are the passages that were taken out of them (`without_recurring`).
-
-        With `companions`, those of its texts that are compared with each other draw on others of
-        it that look to be by the same author (`scoring.companions`). Texts that are not in it have
-        no companions there.
-        Nor have very few texts, more than can be looked through, as a rule texts of which no author
-        has more than two, or a model that was not calibrated for them.
+        `recurring` are the passages that were taken out of them (`without_recurring`). Several
+        texts that seem to be by one author say less of the genre than texts by several.
         """
         population = replace(Population.of(levs, texts), recurring=recurring)
-        levs = each_once(levs)
-        if self.lead.styles is not None:
-            groups = self.lead.styles.groups(self.scorer.lead_columns(levs))
-            population = replace(population, groups=groups)
-        if companions and self.scales.companions is not None:
-            return self.scorer.with_companions(population, levs)
-        return population
+        groups: tuple[Group, ...] = ()
+        if self.lead.genres is not None:
+            groups = self.lead.genres.groups(self.scorer.lead_columns(each_once(levs)))
+        authors = self.scorer.seeming_authors(population.cohort)
+        share = authors / len(population.cohort)
+        return replace(population, groups=groups, seeming_authors=share * population.texts)
 
     def score(
         self,
@@ -450,19 +422,21 @@ class Verifier:
         """(documents,): which are not what the model was made for; by their LEVs if need be."""
         if self.prose is None:
             return np.asarray(self.atypicality(levs) > 1)
-        tokens = self.lead.tokenizer.tokens
-        departures = [self.prose.departure(text.text, tokens(text.text)) for text in documents]
-        return np.array([told.atypicality > 1 for told in departures], dtype=bool)
+        return self.no_statement_on(documents)
 
-    def in_other_letters(self, documents: Sequence[Document]) -> list[str]:
-        """The names of texts with many letters beyond a to z that are not prose for the model.
+    def no_statement_on(self, documents: Sequence[Document]) -> BoolArray:
+        """(documents,): which are not running prose of a kind that the model knows.
 
-        Letters of another alphabet that look like these hide a text from it. To look at this alone
-        takes hardly any time, which `foreign` does.
+        Where the model has not learnt what prose is, they are those in another language.
         """
-        odd = [text for text in documents if share_of_other_letters(text.text) > _OTHER_LETTERS]
-        strange = self.foreign(odd, np.zeros((0, 0))) if self.prose is not None and odd else ()
-        return [text.id for text, is_so in zip(odd, strange, strict=False) if is_so]
+        if not len(documents):
+            return np.zeros(0, dtype=bool)
+        texts = [text.text for text in documents]
+        tokens = [self.lead.tokenizer.tokens(text) for text in texts]
+        if self.prose is None:
+            common = self.lead.vocabulary.words
+            return np.array([is_other_language(words, common) for words in tokens], dtype=bool)
+        return self.prose.foreign(texts, tokens)
 
     def looks_machine_written(self, levs: AnyLevs) -> BoolArray:
         """(documents,): which texts look as if a machine had written them, by their LEVs.
@@ -495,7 +469,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
             raise damaged(files.folder, f"{MACHINE.name}: {told}")
     return Verifier(
         members,
-        read.scales,
+        read.calibration,
         lead=read.lead,
         name=read.name,
         sha256=read.sha256,

@@ -69,22 +69,12 @@ def scan(parts: dict[str, Any], rng: random.Random, make: np.random.Generator) -
 
 
 def tables(parts: dict[str, Any], rng: random.Random, make: np.random.Generator) -> Call:
-    half = rng.random() < 0.5
     size, shards = rng.randint(1, 70), [rng.randint(0, 9) for _ in range(rng.randint(1, 4))]
-    rows = tuple(
-        make.integers(-128, 128, (texts, size)).astype(np.float16 if half else np.int8)
-        for texts in shards
-    )
+    rows = tuple(make.integers(-128, 128, (texts, size), np.int8) for texts in shards)
     count = rng.randint(0, 30) if sum(shards) else 0
     numbers = make.integers(0, max(1, sum(shards)), count)
-    query = make.integers(-999, 999, rng.randint(0, size))
-    name, types_of = (
-        ("half_products", (np.float32, np.float32))
-        if half
-        else ("byte_products", (np.int16, np.int32))
-    )
-    result = np.zeros(count, types_of[1])
-    return getattr(parts["_chosen"], name), [rows, numbers, query.astype(types_of[0]), result]
+    query = make.integers(-999, 999, rng.randint(0, size)).astype(np.int16)
+    return parts["_chosen"].byte_products, [rows, numbers, query, np.zeros(count, np.int32)]
 
 
 def sparse(parts: dict[str, Any], rng: random.Random, make: np.random.Generator) -> Call:

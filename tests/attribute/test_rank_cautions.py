@@ -15,9 +15,12 @@ from adhominem.attribute.cautions import (
     candidates_by_genre,
     cautions_of_others,
     cautions_of_ranking,
+    foreign_texts,
+    mostly_foreign,
     other_genres,
 )
 from adhominem.attribute.known import LevStore
+from adhominem.scoring.scorer import Scorer
 from adhominem.text.files import Document
 from adhominem.verify.cautions import Caution
 
@@ -28,10 +31,8 @@ LETTERS, NOTES = (
 
 def codes(**options: Any) -> list[str]:
     usual: dict[str, Any] = {
-        "first": "a",
         "source": "other candidates",
         "strange": [False, False],
-        "foreign": {"a": 0.0, "b": 0.0},
         "genres": {},
     }
     made = verification(
@@ -39,6 +40,8 @@ def codes(**options: Any) -> list[str]:
             Caution("short", "x"),
             Caution("small_population", "x"),
             Caution("other_genre_of_population", "x"),
+            Caution("two_genres", "x", decides=True),
+            Caution("foreign", "x", decides=True),
         )
     )
     return [caution.code for caution in cautions_of_ranking(made, **{**usual, **options})]
@@ -56,9 +59,19 @@ def test_a_given_population_of_another_genre_is_told_where_it_is_so_for_most() -
     assert "other_genre_of_population" not in codes(strange=[True, True])
 
 
-def test_candidates_in_another_language_are_told() -> None:
-    assert "foreign_candidate" in codes(foreign={"a": 0.0, "b": 0.5})
-    assert "foreign_candidate" not in codes(foreign={"a": 1.0, "b": 0.4})  # the first has its own
+def test_candidates_are_foreign_if_most_of_their_texts_are(
+    verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def odd(self: Verifier, documents: Any) -> Any:
+        return np.array([text in NOTES for text in documents])
+
+    monkeypatch.setattr(Verifier, "no_statement_on", odd)
+    candidates = {"a": LETTERS[:3], "b": NOTES[:3], "c": [*LETTERS[3:5], NOTES[3]]}
+    assert mostly_foreign(verifier, candidates) == ["b"]
+    (told,) = foreign_texts(verifier, candidates["c"])
+    assert NOTES[3].id in told.message
+    assert not told.decides
+    assert list(foreign_texts(verifier, LETTERS)) == []
 
 
 def test_candidates_of_two_genres_are_told_by_name() -> None:
@@ -66,10 +79,8 @@ def test_candidates_of_two_genres_are_told_by_name() -> None:
     (told,) = list(
         cautions_of_ranking(
             verification(warnings=()),
-            first="a",
             source="other candidates",
             strange=[],
-            foreign={},
             genres=genres,
         )
     )
@@ -89,16 +100,11 @@ def store_of(verifier: Verifier) -> LevStore:
 def test_a_candidate_of_clearly_another_genre_is_named_with_both_genres(
     verifier: Verifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def guess(styles: Any, levs: Any) -> Any:
-        letters = levs[:, 0].mean() > 0
-        return np.array([0.99, 0.01] if letters else [0.005, 0.995])
+    def shares(scorer: Scorer, levs: Any) -> dict[str, float]:
+        told = {"letters": 0.6, "notes": 0.01}
+        return told if np.asarray(levs)[:, 0].mean() > 0 else {"notes": 0.7, "letters": 0.02}
 
-    styles = verifier.lead.styles
-    assert styles is not None
-    monkeypatch.setattr(type(styles), "guess", guess)
-    monkeypatch.setattr(
-        type(verifier.scorer), "lead_columns", lambda scorer, levs: levs.astype(float)
-    )
+    monkeypatch.setattr(Scorer, "genre_shares", shares)
 
     def encode(texts: Any) -> Any:
         levs = np.array([[1.0 if text in LETTERS else -1.0] for text in texts], np.float32)
@@ -108,7 +114,8 @@ def test_a_candidate_of_clearly_another_genre_is_named_with_both_genres(
     store = LevStore(encode)
     (told,) = other_genres(verifier, encode(LETTERS[12:13])[1], candidates, store)
     assert told.code == "other_genre_of_candidate"
-    assert f"those of b (most like {styles.genres[1]})" in told.message
+    assert "of another genre than the disputed one (most like letters)" in told.message
+    assert "those of b (most like notes)" in told.message
     same = {"a": LETTERS[:3], "c": LETTERS[6:9]}
     assert list(other_genres(verifier, encode(LETTERS[12:13])[1], same, store)) == []
 
@@ -121,4 +128,4 @@ def test_candidates_of_one_genre_have_no_groups(verifier: Verifier) -> None:
 
 
 def test_no_further_disputed_text_is_nothing_to_warn_of(verifier: Verifier) -> None:
-    assert list(cautions_of_others(verifier, [], np.zeros((0, verifier.lev_size), "f4"))) == []
+    assert list(cautions_of_others([], verifier.encode([]), [])) == []

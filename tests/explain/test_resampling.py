@@ -126,16 +126,14 @@ def test_a_draw_is_the_score_of_the_drawn_passages(
     again = found(sides, draws=40, seed=3)
     assert [text.document.text for text, _ in drawn] == TEXTS[:3]
     values = []
-    calibration = verifier.calibration
-    assert calibration is not None
     for draw in range(40):
         levs = []
         for text, times in drawn:
             starts = sides.passages(text)
             assert times[draw].sum() == len(starts)  # as long as the text, with replacement
             levs.append(real(sides, text, times[draw : draw + 1])[0])
-        raw = verifier.scorer([np.array(levs[:2])], [np.array(levs[2:])]).raw[0]
-        values.append(float(calibration.unbounded(raw)))
+        scored = verifier.scorer([np.array(levs[:2])], [np.array(levs[2:])])
+        values.append(float(scored.unbounded[0]))
     off = np.array(values) - np.median(values)
     low, high = WIDENED * np.quantile(off, [0.025, 0.975])
     # 32-bit products round by how many rows they have, and by the processor.

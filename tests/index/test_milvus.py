@@ -63,7 +63,7 @@ def test_hits_are_those_of_the_folder(
         assert set(one.tolist()) == set(other.tolist())
     for local, remote in zip(here.search(levs, 5), there.search(levs, 5), strict=True):
         assert local.numbers.tolist() == remote.numbers.tolist()
-        np.testing.assert_array_equal(local.factors.raw, remote.factors.raw)
+        np.testing.assert_array_equal(local.factors.unbounded, remote.factors.unbounded)
 
 
 def test_the_command_searches_a_collection(

@@ -1,4 +1,4 @@
-"""Codes and points: with all directions kept, products of codes are sums of weighted cosines."""
+"""Codes and points: products of codes, with all directions kept, are those of weighted texts."""
 
 from __future__ import annotations
 
@@ -24,23 +24,35 @@ def view(searcher: Searcher) -> views.View:
     return searcher.view
 
 
-def test_products_of_codes_are_sums_of_weighted_cosines(
+def test_products_of_codes_are_sums_of_weighted_products(
     searcher: Searcher, view: views.View
 ) -> None:
     store = searcher.store
     levs = store.levs([3, 7, 50])
     points = view.points(levs)
-    factors, slow = view._factors(points), view._bias(points).astype(float) - view.middle
-    for at, rows in enumerate(searcher.verifier.scorer.columns(levs)):
-        moved = (np.asarray(rows, float) - view.means[at]) * factors[:, at, None]
-        slow += moved @ moved[0]
-    slow += points.kin @ (points.kin[0] * view.signs)
+    (factors, of_places), slow = view._factors(points), view._bias(points) - view.middle
+    columns = searcher.verifier.scorer.columns(levs)
+    for at, (form, rows) in enumerate(zip(view.forms, columns, strict=True)):
+        apart = (np.asarray(rows, float) - form.centre) / form.unit * points.scales[:, at, None]
+        rest = apart - points.places[:, view._columns[at]] @ form.basis
+        moved = rest * factors[:, at, None]
+        slow = slow + moved @ moved[0]
+    places = points.places * of_places
+    slow = slow + places @ places[0]
     query = view.query(levs[:1], points[:1])[0]
     quick = searcher._codes[0][[3, 7, 50]].astype(np.float32) @ query
     np.testing.assert_allclose(quick, slow, atol=0.02 * np.abs(slow).max())
     others = searcher.near(levs[:1], [store.live])[0]
     codes = searcher._codes[0].astype(np.float32) @ query
-    assert np.corrcoef(codes, others)[0, 1] > 0.8
+    assert np.corrcoef(codes, others)[0, 1] > 0.9
+
+
+def test_points_of_some_texts_are_those_of_all(searcher: Searcher, view: views.View) -> None:
+    numbers = np.array([50, 3, 119, 3])
+    points = view.points(searcher.store.levs(numbers))
+    for name in views.POINTS:
+        kept, made = getattr(searcher._points[numbers], name), getattr(points, name)
+        np.testing.assert_allclose(kept, made, rtol=1e-3, atol=2e-3)
 
 
 def test_more_texts_correct_directions_to_those_of_all(

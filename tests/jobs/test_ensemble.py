@@ -15,21 +15,21 @@ from conftest import NgramRun, SmallRun, rich_rows, write_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem import Population, find_sources, load, make_ensemble, write_pair_set
+from adhominem import find_sources, load, make_ensemble, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import InputError, ModelError, OptionError
 from adhominem.models import folder as shipped
 from adhominem.models.calibration import read_validation
 from adhominem.models.folder import member_folders, model_folder
-from adhominem.models.member import read_styles
+from adhominem.models.member import read_genres
 from adhominem.models.writing import trained_on
-from adhominem.scoring.measures import Measures
-from adhominem.scoring.scale import Scores, weights_for
+from adhominem.scoring.members import GenreMember
 from adhominem.text.corpus import Labels, PackedCorpus
-from adhominem.training.fit_styles import whole_authors
+from adhominem.training.fit_genres import whole_authors
 from adhominem.verify.verifier import Verifier
 
 TEXTS = [row["text"] for row in rich_rows("notes", 6, 2, "-new-")]
+OTHERS = [row["text"] for row in rich_rows("notes", 10, 1, "-others-")]
 
 
 def run(*arguments: object) -> str:
@@ -93,18 +93,16 @@ def test_the_folder_has_what_is_needed_of_each_member(
         assert (both / "model" / name).read_bytes() == source
 
 
-def test_each_member_gets_the_kinds_of_text_as_it_sees_them(
-    both: Path, ngram_run: NgramRun
-) -> None:
+def test_each_member_gets_the_genres_as_it_sees_them(both: Path, ngram_run: NgramRun) -> None:
     corpus = ngram_run.data.corpus
     texts = [[corpus.types[kind] for kind in corpus.document(at)] for at in range(len(corpus))]
     for member, model in zip(member_folders(both), load(both).members, strict=True):
-        styles = read_styles(member, model.lev_size)
-        assert styles is not None
+        genres = read_genres(member, model.lev_size)
+        assert genres is not None
         levs = model.encoder.encode(texts, [[] for _ in texts])
         means = [levs[corpus.labels.corpus == kind].mean(axis=0) for kind in (0, 1)]
-        np.testing.assert_allclose(styles.centres, means, atol=1e-4 * np.abs(means).max())
-        assert styles.genres == ("letters", "notes")
+        np.testing.assert_allclose(genres.centres, means, atol=1e-4 * np.abs(means).max())
+        assert genres.names == ("letters", "notes")
 
 
 def test_without_a_corpus_members_stay_as_they_are(
@@ -200,51 +198,50 @@ def test_some_documents_of_a_kind_are_those_of_whole_authors(
 # How it is heard
 
 
-def by_hand(folder: Path, first: str, second: str, population: list[str] | None) -> list[Measures]:
-    """What each member says of two texts by itself."""
-    said = []
-    for member in member_folders(folder):
-        alone = load(member)
-        levs = [alone.encode([text]) for text in (first, second)]
-        relevant = None if population is None else Population.of(alone.encode(population))
-        (measures,) = alone.scorer.scores(*levs, relevant).members
-        said.append(measures)
-    return said
-
-
 def test_before_it_is_calibrated_the_mean_of_probabilities_decides(both: Path) -> None:
     verifier: Verifier = load(both)
     levs = verifier.encode(TEXTS)
     factors = verifier.score(levs[0::2], levs[1::2])
     for at in range(6):
-        members = by_hand(both, TEXTS[2 * at], TEXTS[2 * at + 1], None)
-        said = np.array([float(member.log_bayes_factor[0]) for member in members])
-        probability = np.mean(1 / (1 + np.exp(-said)))
+        said = []
+        for member in map(load, member_folders(both)):
+            first, second = (member.encode([text]) for text in TEXTS[2 * at : 2 * at + 2])
+            said.append(float(member.score(first, second)[0]))
+        probability = np.mean(1 / (1 + np.exp(-np.array(said))))
         assert factors[at] == pytest.approx(np.log(probability / (1 - probability)), abs=1e-3)
     assert np.ptp(factors) > 0.1
 
 
-@pytest.mark.parametrize("with_population", [False, True])
-def test_once_calibrated_fitted_weights_and_then_the_map_decide(
-    calibrated: Path, with_population: bool
-) -> None:
+def test_once_calibrated_the_members_are_added_up_and_kept_within_bounds(calibrated: Path) -> None:
     verifier = load(calibrated)
-    population = Population.of(verifier.encode(TEXTS)) if with_population else None
-    scale = verifier.scales.of(population)
-    assert scale.calibration is not None
-    assert len(scale.fusion.weights) == weights_for(2)
+    calibration = verifier.calibration
+    assert calibration is not None
+    assert all(levels is not None for levels in calibration.members)
     levs = verifier.encode(TEXTS)
-    factors = verifier.scorer(levs[0::2], levs[1::2], population)
-    conditions = verifier.scorer.conditions(levs[0::2], levs[1::2], population)
+    factors = verifier.scorer(levs[0::2], levs[1::2])
+    conditions = verifier.scorer.conditions(levs[0::2], levs[1::2])
     for at in range(6):
-        texts = TEXTS if with_population else None
-        members = tuple(by_hand(calibrated, TEXTS[2 * at], TEXTS[2 * at + 1], texts))
-        raw = scale.fusion(Scores(members, conditions[at : at + 1]))
-        assert factors.raw[at] == pytest.approx(float(raw[0]), abs=1e-3)
-        free = float(scale.calibration.unbounded(raw)[0])
-        lower, upper = scale.calibration.limits(conditions)[:, at]
+        said = 0.0
+        columns = [verifier.scorer.columns(levs[text : text + 1]) for text in (2 * at, 2 * at + 1)]
+        log_tokens = np.asarray(levs)[None, 2 * at : 2 * at + 2, -1]
+        for member, first, second in zip(verifier.scorer.members, *columns, strict=True):
+            assert isinstance(member, GenreMember)
+            assert member.levels in calibration.members
+            said += member.evidence(first, second, log_tokens, None).log_bayes_factor[0]
+        free = said + calibration.weights.constant
+        assert factors.unbounded[at] == pytest.approx(free, abs=1e-3)
+        lower, upper = calibration.limits(conditions)[:, at]
         assert factors.log_bayes_factor[at] == pytest.approx(min(max(free, lower), upper), abs=1e-3)
     assert np.ptp(factors.log_bayes_factor) > 0.01
+
+
+def test_once_calibrated_a_population_makes_a_difference(calibrated: Path) -> None:
+    verifier = load(calibrated)
+    levs = verifier.encode(TEXTS)
+    population = verifier.population_of(verifier.encode(OTHERS))
+    with_one = verifier.scorer(levs[0::2], levs[1::2], population, even_if_strange=True)
+    without = verifier.scorer(levs[0::2], levs[1::2])
+    assert np.abs(with_one.unbounded - without.unbounded).max() > 0.01
 
 
 def test_the_calibration_says_what_it_was_fitted_to(calibrated: Path) -> None:
@@ -258,9 +255,8 @@ def test_the_calibration_says_what_it_was_fitted_to(calibrated: Path) -> None:
         cases = validation[chosen]
         assert data[mode]["sets"] == ["letters"]
         assert data[mode]["same_author"] == cases.same_author.sum()
-        assert data[mode]["calibration"]["pairs"] == len(cases)
+        assert data[mode]["cases"] == len(cases)
         assert set(data[mode]["before"]) == set(data[mode]["after"])
-    assert data["alone"]["fusion"]["weights"] != data["population"]["fusion"]["weights"]
 
 
 def test_two_sets_of_one_name_are_refused_and_none_is_dropped(

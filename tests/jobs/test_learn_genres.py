@@ -17,7 +17,7 @@ from adhominem.errors import OptionError
 from adhominem.jobs import genres as module
 from adhominem.jobs.genres import learn_genres
 from adhominem.models.folder import member_folders, model_folder
-from adhominem.models.member import read_styles
+from adhominem.models.member import read_genres
 
 UNHEARD = ("the", "of", "and", "to", "a", "in", "that", "it", ".")  # in none of the new texts
 
@@ -45,12 +45,12 @@ def test_a_new_genre_is_the_mean_lev_of_its_texts(model: Path, tmp_path: Path) -
     assert after.genres == learnt.genres
     texts = [json.loads(line)["text"] for line in rows.read_text("utf-8").splitlines()]
     levs = before.encode(texts)[:, :-1].astype(np.float64)
-    old, new = before.lead.styles, after.lead.styles
+    old, new = before.lead.genres, after.lead.genres
     assert old is not None
     assert new is not None
     np.testing.assert_allclose(new.centres[2], levs.mean(axis=0), rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(new.centres[:2], old.centres)
-    assert (new.two_covariance, new.usual) == (old.two_covariance, old.usual)
+    assert new.usual == old.usual
     np.testing.assert_array_equal(after.encode(texts[:2]), before.encode(texts[:2]))
     assert after.sha256 != before.sha256
 
@@ -62,17 +62,15 @@ def test_texts_of_a_genre_that_was_learnt_are_guessed_to_be_of_it(
     verifier = load(model)
     others = sermons(tmp_path / "others.jsonl", name="-other-")
     texts = [json.loads(line)["text"] for line in others.read_text("utf-8").splitlines()]
-    assert verifier.lead.styles is not None
-    levs = verifier.scorer.lead_columns(verifier.encode(texts))
-    guesses = [int(verifier.lead.styles.guess(lev[None]).argmax()) for lev in levs]
-    assert guesses.count(2) > 0.8 * len(texts)
+    guesses = [next(iter(verifier.scorer.genre_shares(verifier.encode([text])))) for text in texts]
+    assert guesses.count("sermons") > 0.8 * len(texts)
 
 
 def test_a_genre_of_the_same_name_is_replaced(model: Path, tmp_path: Path) -> None:
     first = learn_genres(model, [sermons(tmp_path / "sermons.jsonl")])
-    before = load(model).lead.styles
+    before = load(model).lead.genres
     again = learn_genres(model, [sermons(tmp_path / "sermons.jsonl", 30, "-again-")])
-    after = load(model).lead.styles
+    after = load(model).lead.genres
     assert before is not None
     assert after is not None
     assert again.genres == first.genres
@@ -97,9 +95,9 @@ def test_every_member_of_an_ensemble_learns(mixed_folder: Path, tmp_path: Path) 
     learn_genres(model, [sermons(tmp_path / "sermons.jsonl")])
     verifier = load(model)
     for folder, member in zip(member_folders(model), verifier.members, strict=True):
-        styles = read_styles(folder, member.lev_size)
-        assert styles is not None
-        assert styles.genres == ("letters", "notes", "sermons")
+        genres = read_genres(folder, member.lev_size)
+        assert genres is not None
+        assert genres.names == ("letters", "notes", "sermons")
 
 
 def test_of_many_texts_some_are_drawn_by_the_seed(
@@ -110,9 +108,9 @@ def test_of_many_texts_some_are_drawn_by_the_seed(
     centres = []
     for seed in (0, 0, 1):
         assert learn_genres(model, [rows], seed=seed).texts == {"sermons": 22}
-        styles = load(model).lead.styles
-        assert styles is not None
-        centres.append(styles.centres[2])
+        genres = load(model).lead.genres
+        assert genres is not None
+        centres.append(genres.centres[2])
     np.testing.assert_array_equal(centres[0], centres[1])
     assert not np.allclose(centres[0], centres[2])
 

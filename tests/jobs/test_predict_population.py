@@ -9,9 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import combinations
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -30,18 +28,13 @@ from adhominem import (
 )
 from adhominem.cli import main, terminal
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs import population as population_module
 from adhominem.jobs import predict as module
-from adhominem.scoring import scorer as scorer_module
 from adhominem.scoring.decision import probability_same_author
 from adhominem.text.pan import pair_rows
 from adhominem.web.service import Service
 
-pytestmark = pytest.mark.usefixtures("any_company")
-
 TEXTS = [row["text"] for row in rich_rows("notes", 9, 3, "-new-")]
 OTHERS = [row["text"] for row in rich_rows("notes", 5, 2, "-others-")]
-MANY_OTHERS = [row["text"] for row in rich_rows("notes", 9, 3, "-many-others-")]
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +72,10 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-def assert_by_hand(
-    answers: list[dict[str, Any]], model: Path, pairs: Path, texts: Any, companions: bool = False
-) -> None:
+def assert_by_hand(answers: list[dict[str, Any]], model: Path, pairs: Path, texts: Any) -> None:
     """Pair by pair, in Python."""
     verifier = load(model)
-    population = None if texts is None else verifier.population(texts, companions=companions)
-    assert companions == (population is not None and population.companions is not None)
+    population = None if texts is None else verifier.population(texts)
     rows = read(pairs)
     assert [answer["id"] for answer in answers] == [row["id"] for row in rows]
     for answer, row in zip(answers, rows, strict=True):
@@ -108,17 +98,18 @@ def factors(path: Path) -> list[float]:
 
 
 def test_verify_with_a_population_says_what_python_says(model: Path, tmp_path: Path) -> None:
+    one, two = TEXTS[14:16]
     (tmp_path / "others").mkdir()
     for number, text in enumerate(OTHERS):
         (tmp_path / "others" / f"{number}.txt").write_text(text, "utf-8")
-    for name, text in (("one", TEXTS[0]), ("two", TEXTS[1])):
+    for name, text in (("one", one), ("two", two)):
         (tmp_path / f"{name}.txt").write_text(text, "utf-8")
     command = ["verify", tmp_path / "one.txt", tmp_path / "two.txt", "--model", model, "--json"]
     told = json.loads(run(*command, "--population", tmp_path / "others").stdout)
     verifier = load(model)
     population = verifier.population(OTHERS)
-    expected = verifier.verify(TEXTS[0], TEXTS[1], population=population)
-    without = verifier.verify(TEXTS[0], TEXTS[1])
+    expected = verifier.verify(one, two, population=population)
+    without = verifier.verify(one, two)
     assert told["log_bayes_factor"] == pytest.approx(expected.log_bayes_factor, abs=1e-6)
     assert told["population"]["texts"] == 10
     assert told["population"]["log10_bayes_factor_without"] == pytest.approx(
@@ -126,7 +117,7 @@ def test_verify_with_a_population_says_what_python_says(model: Path, tmp_path: P
     )
     assert without.population is None
     assert abs(without.log_bayes_factor - expected.log_bayes_factor) > 1e-3
-    levs = verifier.encode(TEXTS[:2])
+    levs = verifier.encode([one, two])
     by_hand = verifier.score(levs[:1], levs[1:], population)
     assert expected.log_bayes_factor == pytest.approx(by_hand[0], abs=1e-6)
 
@@ -191,20 +182,26 @@ def test_predict_with_the_input_as_population_says_what_python_says(
     command = ["predict", pairs, "--model", model, "--json", "-o"]
     texts = used(pairs)
     answers = []
-    for name, more, companions in (
-        ("companions", ["--population", "input"], True),
-        ("own", ["--population", "input", "--no-companions"], False),
-        ("none", [], False),
-    ):
+    for name, more in (("own", ["--population", "input"]), ("none", [])):
         output = tmp_path / f"{name}.jsonl"
         told = json.loads(run(*command, output, *more).stdout)
         assert told["population_texts"] == (len(texts) if more else 0)
         assert told["calibrated"] is True
-        assert told["companions"] is (companions or None)
-        assert_by_hand(read(output), model, pairs, texts if more else None, companions)
+        assert_by_hand(read(output), model, pairs, texts if more else None)
         answers.append(factors(output))
-    for one, other in combinations(answers, 2):
-        assert np.abs(np.subtract(one, other)).max() > 0.01
+    assert np.abs(np.subtract(*answers)).max() > 0.01
+
+
+def test_a_pair_is_compared_with_the_other_texts_of_its_population(
+    model: Path, pairs: Path, tmp_path: Path
+) -> None:
+    verifier = load(model)
+    predict(model, pairs, tmp_path / "a.jsonl", population="input")
+    for row, answer in zip(read(pairs)[:5], read(tmp_path / "a.jsonl"), strict=False):
+        others = verifier.population([text for text in used(pairs) if text not in row["pair"]])
+        levs = verifier.encode(row["pair"])
+        factor = verifier.score(levs[:1], levs[1:], others)[0]
+        assert answer["log_bayes_factor"] == pytest.approx(factor, abs=0.2)
 
 
 def test_a_text_that_is_in_many_pairs_counts_once_in_the_population(
@@ -216,27 +213,10 @@ def test_a_text_that_is_in_many_pairs_counts_once_in_the_population(
     answers = []
     for name, population in (("once", pairs), ("often", often)):
         output = tmp_path / f"{name} answered.jsonl"
-        done = predict(model, pair_rows(pairs), output, population=population, companions=True)
+        done = predict(model, pair_rows(pairs), output, population=population)
         assert done.population_texts == len(used(pairs)) < 30
         answers.append(factors(output))
     assert answers[0] == pytest.approx(answers[1], abs=1e-4)
-
-
-def test_the_command_says_that_texts_drew_on_companions(
-    model: Path, pairs: Path, tmp_path: Path
-) -> None:
-    command = ["predict", pairs, "--model", model, "--population"]
-    told = run(*command, "input", "-o", tmp_path / "a.jsonl").stdout
-    assert f"Texts could draw on companions among {len(used(pairs))}:" in told
-    others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in MANY_OTHERS])
-    for more in (["input", "--no-companions"], [others]):  # a population of others has none
-        told = run(*command, *more, "-o", tmp_path / f"b{len(more)}.jsonl").stdout
-        assert "ompanions" not in told
-    few = write_rows(tmp_path / "few.jsonl", read(pairs)[:3])
-    command = ["predict", few, "--model", model, "-o", tmp_path / "c.jsonl"]
-    told = run(*command, "--population", "input").stdout
-    assert "Texts could not draw on companions" in told
-    assert "--no-companions needs" in run(*command, "--no-companions", status=2).stderr
 
 
 def test_the_same_texts_given_as_a_population_are_answered_as_the_input_is(
@@ -251,53 +231,14 @@ def test_the_same_texts_given_as_a_population_are_answered_as_the_input_is(
         (folder / f"{number}.txt").write_text(f"{text}\n", "utf-8")
     given = {"input": "input", "file": same, "pairs": pairs, "folder": folder}
     for name, more in given.items():
-        told = json.loads(run(*command, tmp_path / f"{name}.jsonl", "--population", more).stdout)
-        assert told["companions"] is True
+        run(*command, tmp_path / f"{name}.jsonl", "--population", more)
         answers.append(factors(tmp_path / f"{name}.jsonl"))
     np.testing.assert_allclose(answers[1:], answers[:1] * 3, atol=1e-4)
-    run(*command, tmp_path / "mean.jsonl", "--population", same, "--no-companions")
-    assert_by_hand(read(tmp_path / "mean.jsonl"), model, pairs, used(pairs))
 
 
-def test_only_pairs_that_are_in_the_population_draw_on_companions(
-    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_problems_with_several_known_texts_are_compared_in_their_population(
+    model: Path, tmp_path: Path
 ) -> None:
-    rows = read(pairs)
-    rows[3]["pair"][1] = OTHERS[0]
-    rows[7]["pair"] = OTHERS[1:3]
-    mixed = write_rows(tmp_path / "mixed.jsonl", rows)
-    population = write_rows(tmp_path / "texts.jsonl", [{"text": text} for text in TEXTS])
-    predict(model, mixed, tmp_path / "a.jsonl", population=population)
-    predict(model, mixed, tmp_path / "b.jsonl", population=population, companions=False)
-    apart = np.abs(np.subtract(factors(tmp_path / "a.jsonl"), factors(tmp_path / "b.jsonl")))
-    write_rows(mixed, [rows[7], rows[3], *rows[:3], *rows[4:7], *rows[8:]])  # in any order
-    monkeypatch.setattr(module, "_CASES_AT_ONCE", 2)
-    predict(model, mixed, tmp_path / "c.jsonl", population=population)
-    assert {row["id"]: pytest.approx(row["log_bayes_factor"], abs=1e-4) for row in
-            read(tmp_path / "a.jsonl")} == {row["id"]: row["log_bayes_factor"] for row in
-            read(tmp_path / "c.jsonl")}  # fmt: skip
-    half = write_rows(mixed, [{**row, "pair": [row["pair"][0], OTHERS[0]]} for row in rows])
-    done = predict(model, half, tmp_path / "d.jsonl", population=population)
-    assert done.companions is None
-    np.testing.assert_allclose(apart[[3, 7]], 0, atol=1e-6)
-    assert np.delete(apart, [3, 7]).max() > 0.01
-    assert (apart > 1e-6).sum() > 20
-
-
-def test_texts_with_less_company_than_it_takes_draw_on_no_companions(
-    model: Path, pairs: Path, tmp_path: Path
-) -> None:
-    strict = Path(copytree(model, tmp_path / "model"))
-    data = json.loads((strict / "calibration.json").read_text("utf-8"))
-    (strict / "calibration.json").write_text(json.dumps({**data, "least_company": 1e9}), "utf-8")
-    command = ["predict", pairs, "--model", strict, "--population", "input"]
-    told = run(*command, "-o", tmp_path / "a.jsonl").stdout
-    assert "Texts could not draw on companions" in told
-    run(*command, "--no-companions", "-o", tmp_path / "b.jsonl")
-    assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "b.jsonl").read_text()
-
-
-def test_problems_with_several_known_texts_draw_on_companions(model: Path, tmp_path: Path) -> None:
     known = [TEXTS[at : at + 2] for at in range(0, 20, 2)]
     for number, texts in enumerate(known):
         folder = tmp_path / "problems" / f"EN{number:03}"
@@ -307,35 +248,14 @@ def test_problems_with_several_known_texts_draw_on_companions(model: Path, tmp_p
     command = ["predict", tmp_path / "problems", "--model", model, "--input-format", "pan15"]
     output = tmp_path / "a.jsonl"
     told = json.loads(run(*command, "--population", "input", "-o", output, "--json").stdout)
-    assert (told["companions"], told["population_texts"]) == (True, 21)
+    assert told["population_texts"] == 21
     verifier = load(model)
-    population = verifier.population([*TEXTS[:20], TEXTS[-1]], companions=True)
+    population = verifier.population([*TEXTS[:20], TEXTS[-1]])
     expected = [
         verifier.score([verifier.encode(texts)], [verifier.encode(TEXTS[-1:])], population)[0]
         for texts in known
     ]
     assert factors(output) == pytest.approx(expected, abs=1e-4)
-
-
-def test_too_few_texts_or_too_many_are_compared_without_companions(
-    model: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few = tmp_path / "few.jsonl"
-    rows = [{"id": str(at), "fandoms": ["", ""], "pair": TEXTS[at : at + 2]} for at in range(18)]
-    write_rows(few, rows)  # type: ignore[arg-type]
-    done = predict(model, pair_rows(few), tmp_path / "a.jsonl", population=few, companions=True)
-    assert (done.population_texts, done.companions) == (19, False)
-    assert_by_hand(read(tmp_path / "a.jsonl"), model, few, TEXTS[:19])
-    for module_with_limit in (scorer_module, population_module):
-        monkeypatch.setattr(module_with_limit, "MOST", len(used(pairs)) - 1)
-    monkeypatch.setattr(population_module, "_MOST_TEXTS", 21)  # the usual population is smaller
-    done = predict(model, pair_rows(pairs), tmp_path / "b.jsonl", population=pairs, companions=True)
-    assert (done.population_texts, done.companions) == (21, False)
-    done = predict(
-        model, pair_rows(pairs), tmp_path / "c.jsonl", population=pairs, companions=False
-    )
-    assert (done.population_texts, done.companions) == (21, None)
-    assert (tmp_path / "b.jsonl").read_bytes() == (tmp_path / "c.jsonl").read_bytes()
 
 
 def test_predict_with_other_texts_as_population_says_what_python_says(
@@ -354,8 +274,8 @@ def test_what_cannot_be_read_is_listed_once_though_the_input_is_the_population(
     broken = tmp_path / "pairs.jsonl"
     broken.write_text("\n".join([*lines[:9], '{"id": 1', empty, *lines[9:]]) + "\n", "utf-8")
     skipped: list[InputError] = []
-    options: dict[str, Any] = {"population": broken, "companions": False, "skipped": skipped}
-    done = predict(model, pair_rows(broken), tmp_path / "a.jsonl", **options)
+    output = tmp_path / "a.jsonl"
+    done = predict(model, pair_rows(broken), output, population=broken, skipped=skipped)
     assert done.answers == 30
     assert len(skipped) == len({str(error) for error in skipped}) == 2
     assert_by_hand(read(tmp_path / "a.jsonl"), model, pairs, sorted({*used(pairs), TEXTS[0]}))
@@ -403,9 +323,9 @@ def test_a_run_that_was_killed_goes_on_and_ends_with_the_same_bytes(
     before = partial.read_bytes()
     assert before.count(b"\n") == 8
     others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in OTHERS])
-    for population in (others, None, pairs):  # the last one without the companions
+    for population in (others, None):
         with pytest.raises(OptionError, match="begun with another model or other settings"):
-            predict(model, pair_rows(pairs), output, population=population, companions=False)
+            predict(model, pair_rows(pairs), output, population=population)
     assert partial.read_bytes() == before
     monkeypatch.setattr(module, "_CASES_AT_ONCE", 5)
     told = json.loads(run(*command, output, "--json").stdout)
@@ -414,14 +334,14 @@ def test_a_run_that_was_killed_goes_on_and_ends_with_the_same_bytes(
     assert not partial.exists()
 
 
-def test_answers_with_companions_depend_on_the_batch_by_rounding_alone(
+def test_answers_in_a_population_depend_on_the_batch_by_rounding_alone(
     mixed_folder: Path, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = []
     for at_once in (256, 1, 3, 7):
         monkeypatch.setattr(module, "_CASES_AT_ONCE", at_once)
         output = tmp_path / f"{at_once}.jsonl"
-        predict(mixed_folder, pair_rows(pairs), output, population=pairs, companions=True)
+        predict(mixed_folder, pair_rows(pairs), output, population=pairs)
         answers.append([row["log_bayes_factor"] for row in read(output)])
     for other in answers[1:]:
         assert other == pytest.approx(answers[0], abs=1e-4)
@@ -437,11 +357,7 @@ def test_evaluate_measures_a_models_own_answers_with_and_without_a_population(
     ]
     write_rows(truth, rows)  # type: ignore[arg-type]
     measured = []
-    for population in (
-        (),
-        ("--population", "input"),
-        ("--population", "input", "--no-companions"),
-    ):
+    for population in ((), ("--population", "input")):
         answers = tmp_path / f"answers{len(population)}.jsonl"
         run("predict", pairs, "-o", answers, "--model", model, *population)
         common = ("--bootstrap", 0, "--json")
@@ -452,7 +368,7 @@ def test_evaluate_measures_a_models_own_answers_with_and_without_a_population(
         assert len(by_model) == 1
         assert by_model[0]["measures"] == by_file[0]["measures"]
         measured.append(by_model[0]["measures"])
-    assert len({measures["cllr"] for measures in measured}) == 3
+    assert measured[0]["cllr"] != measured[1]["cllr"]
     run("evaluate", truth, "--model", model, status=2)  # no texts to answer
     run("evaluate", truth, status=2)  # nothing to measure
     run("evaluate", truth, answers, "--population", "input", status=2)  # of which model?

@@ -38,7 +38,7 @@ from adhominem.errors import BrokenLineError, InputError, OptionError
 from adhominem.jobs import predict as module
 from adhominem.jobs.predict import predict
 from adhominem.models.calibration import CalibrationReport, Validation, write_calibration
-from adhominem.scoring.scale import Fusion
+from adhominem.scoring.calibration import Weights
 from adhominem.text.pan import Pair, pair_rows
 
 # stopped and started again
@@ -162,20 +162,21 @@ def test_another_model_or_other_settings_are_refused_and_the_answers_kept(
             {name: 1.01 * value for name, value in weights.items()}, mine / "model.safetensors"
         )
     elif other == "calibration":
-        line: dict[str, Any] = {"scores": (-1.0, 1.0), "log_bayes_factors": (-2.0, 2.0)}
-        line |= {"lower_bound": -9.0, "pairs": 99}
+        calibration = Calibration(
+            members=(None,),
+            layer_weights=(0.9,),
+            weights=Weights(),
+            lower_bound=-9.0,
+            upper_bound=9.0,
+            bounds=(),
+            tokens=(0.0, 1e6),
+        )
         report = CalibrationReport(
-            fusion=Fusion(),
-            calibration=Calibration(**line, method="logistic", upper_bound=9.0),
-            sets=(),
-            same_author=50,
-            authors=50,
-            before={},
-            after={},
+            cases=99, sets=(), same_author=50, authors=50, before={}, after={}
         )
         none, numbers = np.zeros(0, bool), np.zeros(0, np.int32)
         cases = Validation((), none.astype("f4"), none, numbers, numbers, numbers, numbers, none)
-        write_calibration(mine, report, None, None, (), 0.0, (), "1.0", cases)
+        write_calibration(mine, calibration, report, None, "1.0", cases)
     elif other == "no settings":
         (tmp_path / "answers.jsonl.settings.json").unlink()
     else:

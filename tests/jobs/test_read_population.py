@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from conftest import NgramRun, rich_rows, write_rows
 
-from adhominem import Document, Verifier, load
+from adhominem import Document, load
 from adhominem.arrays import Levs
 from adhominem.errors import BrokenLineError, EmptyTextError, InputError, NotFoundError, OptionError
 from adhominem.jobs import population as module
 from adhominem.jobs import workers
-from adhominem.jobs.population import OwnPopulation, read_population
-from adhominem.jobs.workers import Encode, encoder
+from adhominem.jobs.population import read_population
+from adhominem.jobs.workers import encoder
 from adhominem.scoring.population import PopulationText
 
 ROWS = rich_rows("letters", 4, 3, "-population-")
@@ -177,74 +177,6 @@ def test_of_many_texts_so_many_are_drawn_and_the_seed_repeats_the_draw(
     assert 25 < min(counts.values()) < max(counts.values()) < 75
     halves = [sum(counts[str(at)] for at in half) for half in (range(15), range(15, 30))]
     assert abs(halves[0] - halves[1]) < 120
-
-
-# Companions
-
-
-@pytest.fixture(scope="module")
-def verifier(mixed_folder: Path) -> Verifier:
-    return load(mixed_folder)
-
-
-def texts_at(path: Path, count: int) -> tuple[Path, list[str]]:
-    texts = [row["text"] for row in rich_rows("letters", count, 1, "-own-")]
-    return write_rows(path, [{"text": text} for text in texts]), texts
-
-
-@pytest.fixture
-def encode(mixed_folder: Path, verifier: Verifier) -> Iterator[Encode]:
-    with encoder(mixed_folder, verifier, 1, "cpu") as made:
-        yield made
-
-
-@pytest.mark.parametrize(("texts", "found"), [(19, False), (20, True), (30, True), (31, False)])
-@pytest.mark.usefixtures("any_company")
-def test_companions_are_looked_for_among_all_texts_or_none(
-    texts: int,
-    found: bool,
-    verifier: Verifier,
-    encode: Encode,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "MOST", 30)
-    monkeypatch.setattr(module, "_MOST_TEXTS", 10)
-    path, read = texts_at(tmp_path / "texts.jsonl", texts)
-    own = OwnPopulation.read(path, encode, verifier, companions=True)
-    assert own.population.texts == (texts if texts <= 30 else 10)
-    strangers = verifier.encode(texts_at(tmp_path / "new.jsonl", 33)[1][-2:])
-    own.score(verifier, strangers[:1], strangers[1:])
-    assert own.companions is None  # nothing has been looked for
-    assert own.population.companions is None
-    levs = verifier.encode(read)
-    own.score(verifier, levs[:-1], levs[1:])
-    assert own.companions is found
-    assert (own.population.companions is not None) is found
-
-
-def test_without_companions_none_are_looked_for(
-    verifier: Verifier, encode: Encode, tmp_path: Path
-) -> None:
-    path, read = texts_at(tmp_path / "texts.jsonl", 25)
-    own = OwnPopulation.read(path, encode, verifier, companions=False)
-    levs = verifier.encode(read)
-    plain = verifier.score(levs[:3], levs[3:6], verifier.population_of(levs))
-    np.testing.assert_allclose(own.score(verifier, levs[:3], levs[3:6]), plain, atol=1e-6)
-    assert own.companions is None
-
-
-def test_a_text_without_words_is_no_companion(
-    verifier: Verifier, encode: Encode, tmp_path: Path
-) -> None:
-    path, _ = texts_at(tmp_path / "texts.jsonl", 25)
-    first = path.read_text("utf-8").splitlines()[0]
-    with open(path, "a", encoding="utf-8") as file:
-        file.write('{"text": "\\u200b", "id": "blank"}\n' + first + "\n")
-    skipped: list[InputError] = []
-    own = OwnPopulation.read(path, encode, verifier, companions=True, skipped=skipped)
-    assert (own.population.texts, len(own.numbers)) == (25, 25)  # and none of them twice
-    assert len(skipped) == 1
 
 
 def test_a_population_lists_its_texts_by_name_hash_and_words(tmp_path: Path) -> None:

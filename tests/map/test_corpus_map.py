@@ -17,19 +17,20 @@ import numpy as np
 import pytest
 from conftest import NgramRun, SmallRun, any_words, rich_rows
 
-from adhominem import Calibration, Document, Population, Verifier, load
+from adhominem import Document, Population, Verifier, load
 from adhominem.errors import OptionError
 from adhominem.harmless import spelt_out
 from adhominem.map.corpus_map import (
     CorpusMap,
+    lev_products,
     map_documents,
     principal_components,
     projections,
-    style_products,
 )
 from adhominem.map.groups import markers
 from adhominem.map.page import map_page
-from adhominem.scoring.scale import Bounds, Scale, Scales
+from adhominem.scoring.calibration import Bounds, Calibration, Weights
+from adhominem.scoring.three_level import Levels
 from adhominem.verify.cautions import UNCALIBRATED
 
 NASTY = '</script><b>"&\u2028'
@@ -73,7 +74,7 @@ def drawn(ngrams: Verifier) -> CorpusMap:
 def test_all_pairs_get_the_score_of_the_verifier(
     kind: str, with_population: bool, small_run: SmallRun, ngrams: Verifier
 ) -> None:
-    """The shipped model is an ensemble of isotropic models, calibrated under all conditions."""
+    """The shipped model is an ensemble, calibrated under all conditions."""
     verifier = {
         "network": lambda: load(small_run.folder),
         "ngrams": lambda: ngrams,
@@ -86,10 +87,10 @@ def test_all_pairs_get_the_score_of_the_verifier(
     result = chosen.scorer.all_pairs(levs, population, on_pairs=counted.append)
     first, second = np.triu_indices(len(levs), 1)
     expected = chosen.scorer(levs[first], levs[second], population)
-    for name in ("raw", "unbounded", "log_bayes_factor"):
+    for name in ("unbounded", "log_bayes_factor"):
         one, other = getattr(result, name), getattr(expected, name)
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-9)
-    assert sum(counted) == 28 * len(chosen.members)
+    assert sum(counted) == 28
 
 
 def test_log10_bayes_factors_are_those_of_verify(ngrams: Verifier) -> None:
@@ -107,19 +108,25 @@ def test_a_join_is_labelled_by_the_mean_of_its_pairs(drawn: CorpusMap) -> None:
         groups.append(one + other)
 
 
-def test_at_a_bound_the_score_behind_it_decides(ngrams: Verifier) -> None:
-    flat = Calibration(
-        method="logistic",
-        scores=(-1.0, 1.0),
-        log_bayes_factors=(-1.0, 1.0),
-        lower_bound=-1e-9,
-        upper_bound=1e-9,
-        pairs=2,
+def bounded(verifier: Verifier, lower: float, upper: float, *cells: Bounds) -> Verifier:
+    """The same model with bounds, and nothing else of a calibration."""
+    calibration = Calibration(
+        members=(Levels(),),
+        layer_weights=(1.0,),
+        weights=Weights(),
+        lower_bound=lower,
+        upper_bound=upper,
+        bounds=cells,
+        tokens=(0, 10_000),
     )
-    bounded = copy(ngrams)
-    bounded.scales = Scales(Scale(calibration=flat))
+    changed = copy(verifier)
+    changed.scorer = replace(verifier.scorer, calibration=calibration)
+    return changed
+
+
+def test_at_a_bound_the_number_behind_it_decides(ngrams: Verifier) -> None:
     free = drawn_of(ngrams, LETTERS)
-    result = drawn_of(bounded, LETTERS)
+    result = drawn_of(bounded(ngrams, -1e-9, 1e-9), LETTERS)
     assert np.nanmax(np.abs(result.log10_bayes_factors)) < 1e-8
     assert result.nearest == free.nearest
     assert [(j.first, j.second) for j in result.joins] == [(j.first, j.second) for j in free.joins]
@@ -136,21 +143,11 @@ def test_the_bounds_that_are_told_are_the_widest_of_all_pairs(ngrams: Verifier) 
         same_author=1,
         different_authors=1,
     )
-    wide = Calibration(
-        method="logistic",
-        scores=(-1.0, 1.0),
-        log_bayes_factors=(-1.0, 1.0),
-        lower_bound=-2.0,
-        upper_bound=1.0,
-        pairs=2,
-        bounds=(cell,),
-    )
-    bounded = copy(ngrams)
-    bounded.scales = Scales(Scale(calibration=wide))
+    limited = bounded(ngrams, -2.0, 1.0, cell)
     short = LETTERS[:3]
     long = [replace(text, text=any_words(2_000 + at)) for at, text in enumerate(short)]
     for texts, limits in ((short, (-2, 1)), (long, (-4, 3)), (short + long, (-4, 3))):
-        drawn = drawn_of(bounded, texts)
+        drawn = drawn_of(limited, texts)
         assert drawn.bounds == pytest.approx([limit / np.log(10) for limit in limits])
 
 
@@ -195,7 +192,7 @@ def test_points_are_of_centred_levs_of_unit_length() -> None:
             moved = part - middle
             rows.append(moved / np.linalg.norm(moved, axis=1, keepdims=True) / np.sqrt(2))
         expected = np.concatenate(rows, axis=1)
-        result = style_products(parts, given)
+        result = lev_products(parts, given)
         np.testing.assert_allclose(result, expected @ expected.T, atol=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""calibration.json: what scores are worth, under each condition that was calibrated."""
+"""calibration.json: all that was learnt from cases of known authors."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ import pytest
 from test_validation import made_up
 
 from adhominem.errors import ModelError
-from adhominem.models.calibration import CalibrationReport, write_calibration
-from adhominem.models.folder import read_scales
-from adhominem.scoring.scale import Bounds, Calibration, Fusion, Scale, Scales
+from adhominem.models.calibration import CalibrationReport, read_reports, write_calibration
+from adhominem.models.folder import read_parameters
+from adhominem.scoring.calibration import Bounds, Calibration, Weights
+from adhominem.scoring.three_level import Levels, Part
 
 PAIRS = made_up(40)
-STRANGE = (-0.3, 1.2, 0.4)
+CALIBRATION = Calibration(
+    members=(Levels(rest=Part(author=0.1 + 0.2, text=1 / 3, length=0.1, directions=7.0)), None),
+    layer_weights=(1.0, 0.25),
+    weights=Weights(constant=-0.1, factor=0.4, snorm=0.9, snorm_small=1.5, usual_deviation=2.0),
+    lower_bound=-2.0,
+    upper_bound=1.0 + 1 / 3,
+    bounds=(
+        Bounds(
+            texts=1,
+            tokens=250,
+            population=5,
+            lower=-0.1,
+            upper=0.3,
+            same_author=100,
+            different_authors=101,
+        ),
+    ),
+    tokens=(99.5, 7_000.0),
+)
 
 
 def report_of(number: int) -> CalibrationReport:
     """One that is like no other."""
     return CalibrationReport(
-        fusion=Fusion(weights=(0.25, 1.5, 0.1 * number), log_tokens=(4.5, 8.25)),
-        calibration=Calibration(
-            method="logistic",
-            scores=(-1.0, 1.0),
-            log_bayes_factors=(-0.5 * number, 0.7 * number),
-            lower_bound=-1.0 - number,
-            upper_bound=1.0 + number / 3,
-            pairs=100 * number,
-            bounds=(
-                Bounds(
-                    texts=1,
-                    tokens=250,
-                    population=5,
-                    lower=-0.1 * number,
-                    upper=0.3 * number,
-                    same_author=100,
-                    different_authors=101,
-                ),
-            ),
-        ),
+        cases=100 * number,
         sets=("letters",),
         same_author=50 * number,
         authors=10,
-        before={"auc": 0.8},
+        before={"auc": 0.8, "cllr": 0.9 + number / 7},
         after={"auc": 0.8},
     )
 
@@ -53,52 +53,66 @@ def _network(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"format": 2, "architecture": "network"}', "utf-8")
 
 
-def scale_of(number: int) -> Scale:
-    return Scale(report_of(number).fusion, report_of(number).calibration)
-
-
 def test_a_model_without_the_file_is_not_calibrated(tmp_path: Path) -> None:
-    assert read_scales(tmp_path) is None
+    assert read_parameters(tmp_path) is None
+    assert read_reports(tmp_path) is None
 
 
-def test_all_scales_come_back(tmp_path: Path) -> None:
-    write_calibration(
-        tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), 0.7, STRANGE, "1.0", PAIRS
-    )
-    expected = Scales(scale_of(1), scale_of(2), scale_of(3), (1.1, 2.3), 0.7, STRANGE)
-    assert read_scales(tmp_path) == expected
+@pytest.mark.parametrize("population", [None, report_of(2)])
+def test_parameters_and_reports_come_back_to_the_last_digit(
+    population: CalibrationReport | None, tmp_path: Path
+) -> None:
+    write_calibration(tmp_path, CALIBRATION, report_of(1), population, "1.0", PAIRS)
+    assert read_parameters(tmp_path) == CALIBRATION
+    assert read_reports(tmp_path) == (report_of(1), population)
 
 
-def test_a_scale_that_was_not_fitted_comes_back_as_none(tmp_path: Path) -> None:
-    write_calibration(tmp_path, report_of(1), report_of(2), None, (), 0.0, (), "1.0", PAIRS)
-    assert read_scales(tmp_path) == Scales(scale_of(1), scale_of(2))
-    write_calibration(tmp_path, report_of(1), None, None, (), 0.0, (), "1.0", PAIRS)
-    assert read_scales(tmp_path) == Scales(scale_of(1))
-
-
-def test_a_damaged_scale_of_companions_is_an_error(tmp_path: Path) -> None:
-    write_calibration(
-        tmp_path, report_of(1), report_of(2), report_of(3), (1.1, 2.3), 0.7, STRANGE, "1.0", PAIRS
-    )
-    path = tmp_path / "calibration.json"
-    whole = json.loads(path.read_text("utf-8"))
-    for name, value in (
-        ("companions", {**whole["companions"], "fusion": {"weights": ["heavy"]}}),
-        ("companions", {"fusion": whole["companions"]["fusion"]}),
-        ("companions", {**whole["companions"], "fusion": {"weights": [[1.0, 2.0]]}}),
-        ("misfit", ["strange"]),
-        ("misfit", [float("nan"), 1.0]),
-        ("misfit", [float("inf"), 1.0]),
-        ("usual_separation", ["clear"]),
-        ("usual_separation", 3),
-        ("least_company", -1.0),
-        ("least_company", "much"),
-        ("usual_separation", [0, 1.0]),
-        ("usual_separation", [float("nan"), 1.0]),
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("members", "two"),
+        ("members.0.rest.author", 0.0),
+        ("members.0.rest.author", float("nan")),
+        ("members.0.genre_part", {"author": 1.0}),
+        ("weights.factor", "heavy"),
+        ("weights.snorm", float("inf")),
+        ("layer_weights", [1.0, -1.0]),
+        ("bounds.0.lower", None),
+        ("upper_bound", 1e31),
+        ("tokens", [5.0]),
+    ],
+)
+def test_damaged_parameters_are_an_error(path: str, value: object, tmp_path: Path) -> None:
+    write_calibration(tmp_path, CALIBRATION, report_of(1), None, "1.0", PAIRS)
+    file = tmp_path / "calibration.json"
+    data = json.loads(file.read_text("utf-8"))
+    *parents, last = [int(name) if name.isdigit() else name for name in path.split(".")]
+    place = data["calibration"]
+    for name in parents:
+        place = place[name]
+    place[last] = value
+    file.write_text(json.dumps(data), "utf-8")
+    with pytest.raises(
+        ModelError, match=r"is damaged \(calibration.json: .*calibrate the model again"
     ):
-        path.write_text(json.dumps({**whole, name: value}), "utf-8")
-        with pytest.raises(ModelError, match="damaged"):
-            read_scales(tmp_path)
+        read_parameters(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["calibration", "alone", "population"])
+def test_what_is_missing_is_an_error(name: str, tmp_path: Path) -> None:
+    write_calibration(tmp_path, CALIBRATION, report_of(1), report_of(2), "1.0", PAIRS)
+    file = tmp_path / "calibration.json"
+    data = json.loads(file.read_text("utf-8"))
+    del data[name]
+    file.write_text(json.dumps(data), "utf-8")
+    with pytest.raises(ModelError, match="is damaged"):
+        (read_parameters if name == "calibration" else read_reports)(tmp_path)
+
+
+def test_a_calibration_of_an_earlier_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "calibration.json").write_text('{"format": 6}', "utf-8")
+    with pytest.raises(ModelError, match=r"has the format 6; this version reads 7.*calibrate"):
+        read_parameters(tmp_path)
 
 
 def test_what_a_killed_calibration_left_is_removed_by_the_next(tmp_path: Path) -> None:
@@ -108,7 +122,7 @@ def test_what_a_killed_calibration_left_is_removed_by_the_next(tmp_path: Path) -
         (tmp_path / f".{name}.123.partial").touch()
     (tmp_path / pairs).touch()
     (tmp_path / f"{pairs}.0123456789abcdef.new").touch()
-    write_calibration(tmp_path, report_of(1), None, None, (), 0.0, (), "1.0", PAIRS)
+    write_calibration(tmp_path, CALIBRATION, report_of(1), None, "1.0", PAIRS)
     (kept,) = tmp_path.glob("validation-*")
     assert {path.name for path in tmp_path.iterdir()} == {
         *("config.json", "calibration.json", "generation.json", kept.name)

@@ -11,7 +11,7 @@ import pytest
 from adhominem.errors import ModelError
 from adhominem.models.member import read_typicality
 from adhominem.models.writing import write_typicality
-from adhominem.scoring.styles import Typicality
+from adhominem.scoring.typicality import Typicality
 
 FloatArray = npt.NDArray[np.float64]
 

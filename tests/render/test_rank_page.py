@@ -15,12 +15,13 @@ from adhominem.attribute.ranking import (
     RankedCase,
     Ranking,
     RankingPopulation,
+    evidence,
 )
 from adhominem.attribute.trials import Confusion
 from adhominem.attribute.trust import Share, Trust
 from adhominem.attribute.versus import Versus, VersusNgram, VersusPassage
 from adhominem.render.rank_page import rank_page
-from adhominem.render.rank_rows import candidate_rows, evidence, posterior, trust_rows
+from adhominem.render.rank_rows import candidate_rows, posterior, sentences, trust_rows
 from adhominem.verify.cautions import Caution
 
 BAD = "<script>alert(1)</script>"
@@ -71,6 +72,8 @@ def ranking(names: int = 3, **changes: Any) -> Ranking:
         disputed=(DisputedText(name=BAD, words=500, sha256="ab" * 32),),
         candidates=tuple(candidate(name, 1.2 - at, 0.2) for at, name in enumerate(people)),
         posterior_none=0.4,
+        verbal=f"weak support for {BAD}",
+        decision="one of the candidates",
         answer=BAD,
     )
     versus = Versus(
@@ -148,7 +151,8 @@ def test_what_speaks_for_whom_is_coloured_by_its_sign() -> None:
 
 def test_several_cases_have_a_table_of_answers() -> None:
     case = ranking().cases[0]
-    page = rank_page(ranking(cases=(case, replace(case, answer=None))))
+    none = replace(case, answer=None, decision="none of them")
+    page = rank_page(ranking(cases=(case, none)))
     assert page.count("<details>") == 2
     assert "<td>none of them</td>" in page
 
@@ -174,16 +178,41 @@ def test_what_was_not_tried_has_no_row() -> None:
 
 
 def test_a_posterior_is_never_shown_as_0_or_1() -> None:
-    assert [posterior(value) for value in (0.0, 0.25, 1.0)] == ["< 0.001", "0.250", "> 0.999"]
+    shown = [posterior(value) for value in (0.0, 0.25, 1.0, None)]
+    assert shown == ["< 0.001", "0.250", "> 0.999", "–"]
+
+
+def test_without_a_statement_there_are_no_bars_posteriors_or_words_of_support() -> None:
+    case = ranking().cases[0]
+    rows = tuple(
+        replace(row, verbal="no statement is made", posterior=None) for row in case.candidates
+    )
+    silent = replace(
+        case,
+        candidates=rows,
+        posterior_none=None,
+        verbal="No statement is made: it is Dutch.",
+        decision="undecided",
+        answer=None,
+    )
+    made = ranking(cases=(silent,), trust=None, versus=())
+    page = rank_page(made)
+    assert "<strong>No statement is made: it is Dutch.</strong>" in page
+    assert 'class="answer"' not in page
+    assert "none answer" not in page
+    assert "weak support" not in page
+    assert not re.search(r'class="(for|against|share)" x="[\d.]+" y="1" width="[^0]', page)
+    assert [row[-1] for row in candidate_rows(silent, 2)] == ["–"] * 4
+    said = sentences(made, silent)
+    assert said["Evidence"] == silent.verbal
+    assert "Answer, if one must be given" not in said
 
 
 def test_the_evidence_is_told_also_where_it_speaks_against_all() -> None:
     case = ranking().cases[0]
-    assert evidence(case).startswith(f"weak support for {BAD}")
+    assert evidence(case.candidates).startswith(f"weak support for {BAD}")
     against = replace(case.candidates[0], log10_bayes_factor=-0.5, verbal="weak support against")
-    assert evidence(replace(case, candidates=(against,))) == (
-        "weak support against every candidate, at the least"
-    )
+    assert evidence([against]) == "weak support against every candidate, at the least"
 
 
 def test_a_browser_has_nothing_to_complain_of(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_it_says_what_is_shown_and_what_attention_is_not() -> None:
         assert "Attention shows where the network looked, not why it decided." in shown
         more = "(a word or mark (with 1 more in the same places); 1 : 4; 2.0 : 8.0, usual 0.5)"
         assert f"+0.174 the {more}" in shown
-        assert "+0.347 Starting point: what it would be if" in shown
+        assert "+0.304 Listed n-grams: the strongest habits" in shown
         assert "+1.230 Log10 Bayes factor" in shown
     shown = " ".join(terminal_heat_map(explanation(attention=False), "none", 70).split())
     assert "No network looked at these texts" in shown

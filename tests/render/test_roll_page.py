@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -50,6 +50,7 @@ def made(name: str = "text.txt", states: tuple[str, ...] = ("Ann", NASTY, "neith
         words=int(blocks.words.sum()),
         options=options,
         candidates=candidates,
+        obstacle="",
         states=states,
         are_styles=False,
         windows=tuple(
@@ -98,6 +99,18 @@ def test_probabilities_are_never_none_or_all() -> None:
         "> 0.99",
         "–",
     ]
+
+
+def test_without_a_statement_there_is_the_text_alone() -> None:
+    nothing: dict[str, Any] = dict.fromkeys(("candidates", "states", "windows", "blocks"), ())
+    rolled = replace(made(), obstacle="it is Dutch", passages=(), changes=(), **nothing)
+    page = roll_page(rolled)
+    assert summary_of(rolled) == "No statement is made: it is Dutch."
+    assert "No statement is made: it is Dutch." in page
+    assert rolled.text.split()[0] in page
+    assert "beware of this" in page.lower()
+    for word in ("<svg", "<mark", "Passages", "Neither", "Bayes factor"):
+        assert word not in page
 
 
 def test_of_one_style_nothing_is_called_probable() -> None:

@@ -27,6 +27,7 @@ from adhominem.report.report import (
 from adhominem.scoring.decision import VerbalScale, probability_same_author
 from adhominem.scoring.population import PopulationText
 from adhominem.verify.cautions import Caution
+from adhominem.verify.influences import Influence
 from adhominem.verify.verification import Likeness
 
 DETAILS = CaseDetails(
@@ -152,12 +153,26 @@ def report(log10: float = 1.23, prior: float | None = None, **changes: Any) -> R
             sensitivity=sensitivity(log10),
             material=(population_text("letters/1.txt"), population_text(made_up.BAD, words=90)),
         ),
+        influences=(
+            Influence(name="Genre", value="that of the population", instead_of="", change=None),
+            Influence(
+                name="Length",
+                value="1,400 words and marks a text",
+                instead_of="texts of 650",
+                change=0.31,
+            ),
+            Influence(
+                name="Texts",
+                value="1 against 2",
+                instead_of="one against one, on average",
+                change=0.12,
+            ),
+            Influence(name="Population", value="50 texts", instead_of="no population", change=-1.0),
+        ),
         likeness=Likeness({"letters": 0.8, "blogs": 0.2}, 0.7),
         validation=validation_facts(like(pairs), log10 * LOG_10),
         calibration=CalibrationFacts(
-            method="logistic",
             sets=("letters", "blogs"),
-            pairs=2_078,
             same_author=1_039,
             authors=1_240,
             cllr_before=0.98,

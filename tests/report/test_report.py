@@ -27,6 +27,7 @@ from adhominem.explain.explanation import explain_texts
 from adhominem.explain.resampling import bootstrap_interval, population_sensitivity
 from adhominem.jobs.calibrate import calibrate_model
 from adhominem.models.calibration import LikeCases, Validation, read_validation
+from adhominem.models.folder import read_models
 from adhominem.models.member import make_members
 from adhominem.report.evidence import LOG_10, files_of, like_pairs, validation_facts
 from adhominem.report.html import report_page
@@ -34,6 +35,7 @@ from adhominem.report.report import Report, file_dates, make_report, report_date
 from adhominem.scoring.decision import VerbalScale
 from adhominem.scoring.population import PopulationText
 from adhominem.text.exhibits import exhibits_of, read_exhibits
+from adhominem.verify.influences import influences
 from adhominem.verify.verification import Likeness
 from adhominem.verify.verifier import Verifier
 
@@ -113,7 +115,8 @@ def test_the_interval_is_in_base_10_and_no_wider_than_the_calibration(
     assert interval is not None
     assert calibration is not None
     assert made.interval is not None
-    bounds = calibration.lower_bound, calibration.upper_bound
+    conditions = verifier.scorer.conditions([comparison.levs[0]], [comparison.levs[1]])
+    bounds = calibration.limits(conditions)[:, 0].tolist()
     low, high = np.clip([interval.low, interval.high], *bounds) / LOG_10
     assert (made.interval.low, made.interval.high) == pytest.approx((low, high))
     assert made.interval.low_is_bound == (not bounds[0] <= interval.low <= bounds[1])
@@ -126,9 +129,8 @@ def test_tight_bounds_hold_for_the_interval_as_for_the_number(
 ) -> None:
     calibration = verifier.calibration
     assert calibration is not None
-    tight = replace(calibration, lower_bound=-0.01, upper_bound=0.01)
-    bounded = load(folder)
-    bounded.scales = replace(bounded.scales, alone=replace(bounded.scales.alone, calibration=tight))
+    tight = replace(calibration, lower_bound=-0.01, upper_bound=0.01, bounds=())
+    bounded = Verifier(make_members(read_models(folder)), tight)
     made = make_report(bounded, FIRST, SECOND, draws=DRAWS)
     assert made.interval is not None
     assert -0.01 <= made.interval.low * LOG_10 <= made.interval.high * LOG_10 <= 0.01
@@ -152,7 +154,11 @@ def test_the_calibration_is_told_of_with_what_it_was_fitted_to(
         assert result.same_author == told["same_author"]
         assert result.cllr_before == pytest.approx(told["before"]["cllr"])
         assert result.cllr_after == pytest.approx(told["after"]["cllr"])
-        assert result.lower_bound == pytest.approx(told["calibration"]["lower_bound"] / LOG_10)
+        bounds = result.lower_bound * LOG_10, result.upper_bound * LOG_10
+        whole = data["calibration"]
+        cells = [(whole["lower_bound"], whole["upper_bound"])]
+        cells += [(cell["lower"], cell["upper"]) for cell in whole["bounds"]]
+        assert any(bounds == pytest.approx(cell) for cell in cells)
 
 
 def test_the_population_is_told_of_with_its_digest_and_what_it_did(
@@ -179,6 +185,16 @@ def test_the_digest_of_a_population_is_of_its_mean_and_its_number() -> None:
     mean[2] = np.nextafter(mean[2], 99)
     others = (made, replace(made, texts=8), replace(made, lev_mean=mean))
     assert len({other.sha256 for other in others}) == 3
+
+
+def test_what_the_conditions_did_is_told(
+    made: Report, made_with_population: Report, verifier: Verifier, population: Population
+) -> None:
+    for reported, used in ((made, None), (made_with_population, population)):
+        comparison = verifier.compare(FIRST, SECOND, used)
+        assert reported.influences == influences(comparison, reported.likeness)
+        names = [one.name for one in reported.influences]
+        assert names == ["Genre", "Length", "Texts", "Population"]
 
 
 def test_the_texts_of_the_population_are_told_of_with_their_hashes(

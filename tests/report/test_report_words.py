@@ -88,7 +88,7 @@ def test_several_encoders_are_said_to_be_several() -> None:
     assert "the first divided by the second is the Bayes factor." in alone
     together = " ".join(said(report(members=("network", "ngrams"))))
     assert "each of 2 encoders turns it" in together
-    assert "those of all encoders are combined into one" in together
+    assert "The logarithms of those of all encoders are added up." in together
 
 
 def test_a_side_of_many_texts_is_named_by_some() -> None:
@@ -289,6 +289,18 @@ def test_the_annex_is_as_long_as_was_asked_for(annex: str, last: str) -> None:
     assert ("cd" * 32 in told) == (annex != "full" or "Annex A" in told)
     assert ("Annex" in told) == (annex != "none")
     assert ("01" * 32 in told) == (annex != "none")
+
+
+@pytest.mark.parametrize("annex", ["short", "full"])
+def test_the_last_annex_says_what_passages_habits_and_conditions_did(annex: str) -> None:
+    made = report(annex=annex)
+    told = words_of_section(made, "texts" if annex == "full" else "annex-passages")
+    assert "adds up to the log10 Bayes factor, before the bounds of the calibration." in told
+    assert "Genre that of the population – –" in told
+    assert "Length 1,400 words and marks a text texts of 650 +0.31" in told
+    assert "Texts 1 against 2 one against one, on average +0.12" in told
+    assert "Population 50 texts no population −1.00" in told
+    assert ("Names such as Anne" in told) == (annex == "full")
 
 
 def test_what_the_case_file_says_is_in_the_sections_where_a_court_looks_for_it() -> None:

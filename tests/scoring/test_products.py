@@ -1,12 +1,14 @@
-"""Scalar products of a population that take no text times itself, so that sizes are fair."""
+"""Scalar products of pairs and of populations, of which the pairs' own texts are left out."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slow_measures import made_up_styles, off_diagonal
+from slow_three_level import made_up_genres
 from slow_two_covariance import seeds
 
 from adhominem.errors import OptionError
@@ -16,12 +18,11 @@ from adhominem.scoring.products import Cohort, Others, PairProducts, Table, make
 from adhominem.scoring.rows import products
 
 SIZE = 6
-STYLES = made_up_styles(SIZE)
-SIZES = [2, 5, 20, 100]
+GENRES = made_up_genres(SIZE)
 
 
 def cohort_of(levs: np.ndarray) -> Cohort:
-    return make_cohort(levs @ levs.T, levs @ STYLES.centres.T)
+    return make_cohort(levs @ levs.T, levs @ GENRES.centres.T)
 
 
 def test_products_are_those_of_rows_however_many_columns_there_are(
@@ -34,15 +35,7 @@ def test_products_are_those_of_rows_however_many_columns_there_are(
     np.testing.assert_allclose(products(one, other), slow, rtol=1e-12)
 
 
-# A population without products of a text with itself
-
-
-@given(st.integers(2, 12), seeds)
-def test_the_squared_length_of_a_mean_is_the_mean_product_of_two_texts(
-    texts: int, seed: int
-) -> None:
-    levs = np.random.default_rng(seed).normal(size=(texts, SIZE)) + 1
-    assert cohort_of(levs).square == pytest.approx(off_diagonal(levs), rel=1e-9, abs=1e-9)
+# A population
 
 
 @given(st.integers(5, 12), st.integers(1, 12), seeds)
@@ -50,35 +43,17 @@ def test_a_cohort_is_known_from_means_too_and_may_be_a_part_of_the_population(
     texts: int, kept: int, seed: int
 ) -> None:
     levs = np.random.default_rng(seed).normal(size=(texts, SIZE)) + 1
-    whole, part = cohort_of(levs), PopulationPart.of(levs)
-    few = PopulationPart(part.texts, part.mean, part.mean_square, levs[:kept])
-    made = few.cohort(STYLES.centres)
-    assert made is not None
+    whole, part = cohort_of(levs), PopulationPart.of(levs, np.zeros(texts))
+    few = replace(part, levs=levs[:kept], log_tokens=part.log_tokens[:kept], memory=[])
+    made = few.cohort(GENRES.centres)
+    mean = levs.mean(axis=0)
+    assert whole.square == pytest.approx(float(mean @ mean))
+    np.testing.assert_allclose(whole.to_mean, levs @ mean)
     assert made.texts == texts
     assert made.square == pytest.approx(whole.square, rel=1e-8, abs=1e-8)
     np.testing.assert_allclose(made.mean_to_genres, whole.mean_to_genres, rtol=1e-9)
     for name in ("squares", "to_mean", "to_genres"):
         np.testing.assert_allclose(getattr(made, name), getattr(whole, name)[:kept], atol=1e-8)
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_two_unrelated_texts_have_no_product_on_average_seen_from_a_population_of_any_size(
-    size: int,
-) -> None:
-    rng = np.random.default_rng(size)
-    centre, fair, plain = rng.normal(size=SIZE), [], []
-    for _ in range(8_000):
-        population = centre + rng.normal(size=(size, SIZE))
-        one, other = centre + rng.normal(size=(2, SIZE))
-        mean, squares = population.mean(axis=0), cohort_of(population).square
-        fair.append(one @ other - one @ mean - other @ mean + squares)
-        plain.append((one - mean) @ (other - mean))
-    error = np.std(plain) / np.sqrt(len(plain))
-    assert np.mean(fair) == pytest.approx(0, abs=4 * np.std(fair) / np.sqrt(len(fair)))
-    # the noise of the mean, which both of them are seen from
-    assert np.mean(plain) == pytest.approx(SIZE / size, abs=4 * error)
-    if size <= 20:
-        assert np.mean(plain) > 4 * error
 
 
 @given(st.integers(5, 12), st.integers(1, 3), st.integers(1, 3), seeds)
@@ -92,7 +67,7 @@ def test_texts_of_a_pair_that_stand_in_the_population_are_left_out_of_it(
 
     def others(population: np.ndarray) -> Others:
         sides = [pair[:1]], [pair[1:]]
-        pairs = PairProducts.of_levs(*sides, STYLES.centres, population.mean(axis=0), population)
+        pairs = PairProducts.of_levs(*sides, GENRES.centres, population.mean(axis=0), population)
         return Others.of(pairs, cohort_of(population))
 
     made, expected = others(levs[rng.permutation(len(levs))]), others(levs[inside:])
@@ -107,9 +82,26 @@ def test_texts_of_a_pair_that_stand_in_the_population_are_left_out_of_it(
     )
 
 
+def test_a_text_counts_as_often_as_the_pair_and_the_population_both_have_it() -> None:
+    rng = np.random.default_rng(5)
+    text, others = rng.normal(size=(1, SIZE)), rng.normal(size=(6, SIZE))
+    population = np.concatenate([text, others[:3], text, others[3:]])
+    for first, second in ((text, others[:1]), (text, text)):
+        pairs = PairProducts.of_levs(
+            [first], [second], GENRES.centres, population.mean(axis=0), population
+        )
+        made = Others.of(pairs, cohort_of(population))
+        gone = np.isclose(population[:, None], np.concatenate([first, second])).all(2).any(1)
+        left = population[~gone]
+        assert made.texts == len(left)
+        np.testing.assert_array_equal(made.kept[0], ~gone)
+        np.testing.assert_allclose(made.square, float(np.square(left.mean(axis=0)).sum()))
+        assert made.inside.sum() == gone.sum()
+
+
 def test_a_population_of_which_too_little_would_be_left_stays_whole() -> None:
     levs = np.random.default_rng(0).normal(size=(5, SIZE))
-    pairs = PairProducts.of_levs([levs[:2]], [levs[2:4]], STYLES.centres, levs.mean(0), levs)
+    pairs = PairProducts.of_levs([levs[:2]], [levs[2:4]], GENRES.centres, levs.mean(0), levs)
     made = Others.of(pairs, cohort_of(levs))
     assert made.texts == 5
     assert made.kept.all()
@@ -124,12 +116,12 @@ def test_pairs_of_a_table_have_the_products_of_the_same_levs() -> None:
     levs = rng.normal(size=(15, SIZE))
     first, second = np.array([[0, 1], [4, 2]]), np.array([[3, 5, 6], [7, 8, 9]])
     chosen = np.arange(10, 15)
-    table = Table.of(levs, STYLES.centres)
+    table = Table.of(levs, GENRES.centres)
     for population in (None, chosen):
         made = table.pairs(first, second, population)
         texts = None if population is None else levs[population]
         mean = None if texts is None else texts.mean(axis=0)
-        slow = PairProducts.of_levs(levs[first], levs[second], STYLES.centres, mean, texts)
+        slow = PairProducts.of_levs(levs[first], levs[second], GENRES.centres, mean, texts)
         np.testing.assert_array_equal(made.of_side, slow.of_side)
         for name in ("between", "to_genres", "to_mean", "to_cohort"):
             np.testing.assert_allclose(getattr(made, name), getattr(slow, name), atol=1e-12)
@@ -139,22 +131,19 @@ def test_of_pairs_with_fewer_texts_what_is_missing_is_in_neither_side() -> None:
     rng = np.random.default_rng(2)
     first = [rng.normal(size=(count, SIZE)) for count in (1, 3)]
     second = [rng.normal(size=(count, SIZE)) for count in (2, 1)]
-    made = PairProducts.of_levs(first, second, STYLES.centres, None, None)
+    made = PairProducts.of_levs(first, second, GENRES.centres, None, None)
     one, other = ([[bool(x) for x in row] for row in side] for side in made.of_side)
     assert one == [[True, False, False, False], [True, True, True, False]]
     assert other == [[False, True, True, False], [False, False, False, True]]
     assert not made.between[0, 3].any()
     assert made.to_mean.shape == (2, 4)
     assert made.to_cohort.shape == (2, 4, 0)
-    values = np.arange(8.0).reshape(2, 4)
-    assert made.mean(values, 0).tolist() == [0, 5]
-    assert made.mean(values, 1).tolist() == [1.5, 7]
 
 
 def test_a_table_with_other_genres_is_as_if_it_were_made_of_them() -> None:
     levs = np.random.default_rng(3).normal(size=(4, SIZE))
-    fewer = STYLES.centres[1:]
-    made, expected = Table.of(levs, STYLES.centres).with_genres(fewer), Table.of(levs, fewer)
+    fewer = GENRES.centres[1:]
+    made, expected = Table.of(levs, GENRES.centres).with_genres(fewer), Table.of(levs, fewer)
     np.testing.assert_array_equal(made.to_genres, expected.to_genres)
     np.testing.assert_array_equal(made.between, expected.between)
 
@@ -162,9 +151,9 @@ def test_a_table_with_other_genres_is_as_if_it_were_made_of_them() -> None:
 def test_what_is_no_number_and_sides_without_texts_are_refused() -> None:
     levs = np.random.default_rng(4).normal(size=(4, SIZE))
     with pytest.raises(OptionError, match="a side without documents"):
-        PairProducts.of_levs([levs[:0]], [levs[:1]], STYLES.centres, None, None)
+        PairProducts.of_levs([levs[:0]], [levs[:1]], GENRES.centres, None, None)
     levs[1, 2] = np.nan
     with pytest.raises(OptionError, match="a LEV is not finite"):
-        PairProducts.of_levs([levs], [levs], STYLES.centres, None, None)
+        PairProducts.of_levs([levs], [levs], GENRES.centres, None, None)
     with pytest.raises(OptionError, match="a LEV is not finite"):
-        Table.of(levs, STYLES.centres)
+        Table.of(levs, GENRES.centres)

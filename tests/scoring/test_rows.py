@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from adhominem.arrays import Rows, SparseRows
 from adhominem.scoring import rows as module
-from adhominem.scoring.departures import Departures
 from adhominem.scoring.rows import column_means, products, row_products, squares
 
 Array = npt.NDArray[np.float32]
@@ -70,8 +69,6 @@ def test_means_are_those_of_each_column() -> None:
     table = made_up(np.random.default_rng(3), 12)
     for rows in both_kinds(table):
         np.testing.assert_allclose(column_means(rows), table.mean(axis=0, dtype=np.float64))
-        expected = np.square(table, dtype=np.float64).mean(axis=0)
-        np.testing.assert_allclose(column_means(rows, power=2), expected)
 
 
 @pytest.mark.parametrize("few", [0, 1_000])
@@ -91,28 +88,3 @@ def test_how_rows_are_multiplied_does_not_matter(
         np.testing.assert_allclose(products(here, there), expected, rtol=1e-12, atol=1e-12)
         found = products(here, here)
         np.testing.assert_allclose(found, slow_products(first, first), rtol=1e-12, atol=1e-12)
-
-
-def test_departures_are_unit_vectors_from_a_centre() -> None:
-    rng = np.random.default_rng(5)
-    texts, centre = made_up(rng, 8), rng.normal(size=40)
-    units = texts - centre
-    units /= np.linalg.norm(units, axis=1, keepdims=True)
-    first, second = np.array([0, 3, 3]), np.array([1, 3, 7])
-    for rows in both_kinds(texts):
-        departures = Departures.of(rows, centre)
-        assert len(departures) == 8
-        np.testing.assert_allclose(departures.cosines(departures), units @ units.T, atol=1e-6)
-        some = departures[np.array([2, 4])]
-        np.testing.assert_allclose(some.cosines(departures), units[[2, 4]] @ units.T, atol=1e-6)
-        found = departures.cosines_among(first, second)
-        np.testing.assert_allclose(found, (units[first] * units[second]).sum(axis=1), rtol=1e-9)
-
-
-def test_a_text_at_the_centre_has_no_direction() -> None:
-    texts = np.array([[1, 0, 2, 0], [0, 1, 0, 0]], np.float32)
-    for rows in (texts, SparseRows.of(texts)):
-        departures = Departures.of(rows, texts[0].astype(np.float64))
-        cosines = departures.cosines(departures)
-        np.testing.assert_array_equal(cosines[0], 0)
-        np.testing.assert_allclose(cosines[1], [0, 1])

@@ -9,72 +9,76 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_measures import assert_same, made_up_styles
+from slow_three_level import made_up_genres
 from slow_two_covariance import seeds
 
+from adhominem.arrays import Levs, SparseRows
 from adhominem.errors import ModelError, OptionError
-from adhominem.scoring import members
+from adhominem.scoring import members as members_module
 from adhominem.scoring import scorer as module
+from adhominem.scoring.calibration import Bounds, Calibration, Scores, Weights
 from adhominem.scoring.factors import LogBayesFactors
-from adhominem.scoring.members import LayerScorer, StyleScorer
+from adhominem.scoring.members import GenreMember, LayerMember, PopulationPart
 from adhominem.scoring.population import Population
-from adhominem.scoring.scale import Bounds, Calibration, Fusion, Scale, Scales, weights_for
-from adhominem.scoring.scorer import Scorer
+from adhominem.scoring.scorer import Scorer, square
 from adhominem.scoring.sides import log_tokens_of
+from adhominem.scoring.three_level import Levels, Part
 from adhominem.scoring.two_covariance import TwoCovariance
 
 FloatArray = npt.NDArray[np.float64]
-SIZES = (24, 30, 4)  # of the LEVs of three members: by two styles, by a layer
-STYLES = [made_up_styles(size, seed=size) for size in SIZES[:2]]
+Table = npt.NDArray[np.float32]
+SIZES = (24, 30, 4)  # of the LEVs of three members: by two kinds of genres, by a layer
+GENRES = [made_up_genres(size, seed=size) for size in SIZES[:2]]
 LAYER = TwoCovariance.from_precisions(np.zeros(4), np.eye(4), 3 * np.eye(4))
-MEMBERS = (
-    *(StyleScorer(styles) for styles in STYLES),
-    LayerScorer(LAYER, lambda seen: seen, 4),
+MEMBERS = (*(GenreMember(genres) for genres in GENRES), LayerMember(LAYER, lambda seen: seen, 4))
+FITTED = (
+    Levels(genre_part=Part(author=0.3, text=0.7, length=0.1, directions=5.0)),
+    Levels(length_power=0.2, unknown_log_odds=-1.0),
+    None,
 )
+CALIBRATION = Calibration(
+    members=FITTED,
+    layer_weights=(1.0, 1.0, 0.4),
+    weights=Weights(constant=-0.2, factor=0.3, snorm=0.5, snorm_constant=0.1, snorm_small=-0.2),
+    lower_bound=-3.0,
+    upper_bound=2.0,
+    bounds=(
+        Bounds(
+            texts=1,
+            tokens=0,
+            population=0,
+            lower=-0.5,
+            upper=0.5,
+            same_author=9,
+            different_authors=9,
+        ),
+    ),
+    tokens=(50.0, 9_000.0),
+)
+SCORER = Scorer.of(MEMBERS, CALIBRATION)
 
 
-def scale_of(seed: int) -> Scale:
-    """Weights out of thin air, and bounds that matter."""
-    weights = np.random.default_rng(seed).normal(0, 0.3, weights_for(3))
-    cell = Bounds(
-        texts=1, tokens=0, population=0, lower=-0.5, upper=0.5, same_author=9, different_authors=9
-    )
-    calibration = Calibration(
-        method="logistic",
-        scores=(-1.0, 1.0),
-        log_bayes_factors=(-0.7, 0.9),
-        lower_bound=-3.0,
-        upper_bound=2.0,
-        pairs=100,
-        bounds=(cell,),
-    )
-    return Scale(Fusion(weights=tuple(weights.tolist()), log_tokens=(4.0, 9.0)), calibration)
-
-
-SCALES = Scales(scale_of(0), scale_of(1), misfit=(-1.0, 0.7, 0.7, 0.0))
-SCORER = Scorer(MEMBERS, SCALES)
-
-
-def levs_of(seed: int, texts: int, genre: int = 0) -> npt.NDArray[np.float32]:
+def levs_of(seed: int, texts: int, genre: int = 0) -> Table:
     """LEVs of texts of a genre: those of the members, and the logarithm of the tokens."""
     rng = np.random.default_rng(seed)
     parts = [
-        styles.centres[genre] + rng.normal(size=(texts, styles.centres.shape[1]))
-        for styles in STYLES
+        genres.centres[genre] + rng.normal(size=(texts, genres.centres.shape[1]))
+        for genres in GENRES
     ]
     parts += [rng.normal(size=(texts, 4)), rng.uniform(4, 8, (texts, 1))]
     return np.concatenate(parts, axis=1).astype(np.float32)
 
 
-def assert_alike(one: LogBayesFactors, other: LogBayesFactors) -> None:
-    for field in fields(LogBayesFactors):
-        np.testing.assert_allclose(
-            getattr(one, field.name),
-            getattr(other, field.name),
-            rtol=1e-5,
-            atol=1e-5,
-            err_msg=field.name,
-        )
+def assert_alike(one: object, other: object, tolerance: float = 1e-5) -> None:
+    for name in (field.name for field in fields(one)):  # type: ignore[arg-type]
+        found, expected = getattr(one, name), getattr(other, name)
+        assert (found is None) == (expected is None), name
+        if name == "conditions":
+            assert_alike(found, expected)
+        elif expected is not None:
+            np.testing.assert_allclose(
+                found, expected, rtol=tolerance, atol=tolerance, err_msg=name
+            )
 
 
 POPULATION = Population.of(levs_of(1, 30))
@@ -92,6 +96,7 @@ def test_a_lev_is_those_of_the_members_in_a_row_and_last_the_logarithm_of_its_to
     assert [part.shape for part in parts] == [(3, size) for size in SIZES]
     np.testing.assert_array_equal(log_tokens, levs[:, -1])
     np.testing.assert_array_equal(SCORER.lead_columns(levs), levs[:, :24])
+    np.testing.assert_array_equal(replace(SCORER, lead=1).lead_columns(levs), levs[:, 24:54])
     with pytest.raises(OptionError, match=r"LEVs of shape \(3, 58\); expected \(pairs, 59\)"):
         SCORER.columns(levs[:, :-1])
 
@@ -107,41 +112,113 @@ def test_conditions_are_texts_their_mean_log_tokens_and_the_size_of_the_populati
     assert SCORER.conditions(levs[:2], levs[2:4]).population.tolist() == [0, 0]
 
 
+def test_levs_of_which_zeros_are_not_kept_get_what_plain_ones_get() -> None:
+    levs = levs_of(20, 12)
+    levs[:, 24:54] *= np.random.default_rng(20).random((12, 30)) < 0.4
+    sparse_member = replace(SCORER.members[1], is_sparse=True)  # type: ignore[type-var]
+    sparse = replace(SCORER, members=(SCORER.members[0], sparse_member, SCORER.members[2]))
+    packed = Levs((levs[:, :24], SparseRows.of(levs[:, 24:54]), levs[:, 54:58], levs[:, 58:]))
+    from_a_file = Levs((SparseRows.of(levs),))
+    for population in (None, POPULATION):
+        expected = SCORER(levs[:6], levs[6:], population)
+        for each in (levs, packed, from_a_file):
+            assert_alike(sparse(each[:6], each[6:], population), expected)
+
+
+# The parameters of a calibration
+
+
+def test_members_get_the_parameters_of_the_calibration() -> None:
+    one, other, layer = SCORER.members
+    assert isinstance(one, GenreMember)
+    assert isinstance(other, GenreMember)
+    assert isinstance(layer, LayerMember)
+    assert (one.levels, other.levels, layer.weight) == (FITTED[0], FITTED[1], 0.4)
+    bare = Scorer.of(MEMBERS, None)
+    assert bare.members == MEMBERS
+    assert bare.weights == Weights()
+
+
+@pytest.mark.parametrize(
+    "members",
+    [(FITTED[0], FITTED[1], FITTED[1]), (None, FITTED[1], None), (FITTED[0], None, FITTED[1])],
+)
+def test_parameters_for_members_of_another_kind_are_refused(
+    members: tuple[Levels | None, ...],
+) -> None:
+    with pytest.raises(ModelError, match="parameters for other members than the model"):
+        Scorer.of(MEMBERS, replace(CALIBRATION, members=members))
+
+
+def test_a_calibration_of_fewer_members_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"small is damaged.*\(it is for 3 members; there are 2\)"):
+        Scorer.of(MEMBERS[:2], CALIBRATION, name="small")
+
+
 # The path
 
 
 @given(populations, seeds)
 @settings(max_examples=30)
-def test_factors_are_fused_calibrated_and_bounded_by_the_scale_of_the_population(
-    population: Population | None, seed: int
-) -> None:
+def test_evidence_is_added_up_weighed_and_bounded(population: Population | None, seed: int) -> None:
     levs = levs_of(seed, 12)
-    scorer = replace(SCORER, scales=replace(SCALES, misfit=()))
-    made = scorer(levs[:6], levs[6:], population)
-    scores = scorer.scores(levs[:6], levs[6:], population)
-    scale = SCALES.alone if population is None else SCALES.population
-    assert scale is not None
-    assert scale.calibration is not None
-    np.testing.assert_allclose(made.raw, scale.fusion(scores))
-    np.testing.assert_allclose(made.unbounded, scale.calibration.unbounded(made.raw))
-    limits = scale.calibration.limits(scores.conditions)
+    made = SCORER(levs[:6], levs[6:], population, even_if_strange=True)
+    scores = SCORER.scores(levs[:6], levs[6:], population)
+    np.testing.assert_allclose(made.unbounded, CALIBRATION.weights(scores))
+    limits = CALIBRATION.limits(scores.conditions)
     np.testing.assert_array_equal([made.lower_bound, made.upper_bound], limits)
     for pair in range(6):
         free, low, high = made.unbounded[pair], limits[0][pair], limits[1][pair]
         assert made.log_bayes_factor[pair] == min(max(free, low), high)
         assert made.at_bound[pair] == (free <= low or free >= high)
     assert made.calibrated
-    assert not made.strange.any()
+    assert made.strange.tolist() == (scores.fit < 0).tolist()
 
 
-def test_without_a_calibration_there_are_no_bounds() -> None:
+@given(populations, seeds)
+@settings(max_examples=20)
+def test_scores_are_what_each_member_says_of_its_columns(
+    population: Population | None, seed: int
+) -> None:
+    levs = levs_of(seed, 8)
+    scores = SCORER.scores(levs[:4], levs[4:], population)
+    lengths = np.stack([levs[:4, -1], levs[4:, -1]], axis=1).astype(np.float64)
+    against: list[FloatArray] = []
+    fit = np.zeros(4)
+    for at, (begin, size) in enumerate(zip((0, 24, 54), SIZES, strict=True)):
+        columns = slice(begin, begin + size)
+        part = None
+        if population is not None:
+            tokens = log_tokens_of(population.cohort)
+            own = np.asarray(population.cohort)[:, columns]
+            part = PopulationPart(
+                population.texts, population.texts, population.lev_mean[columns], own, tokens
+            )
+        said = SCORER.members[at].evidence(levs[:4, columns], levs[4:, columns], lengths, part)
+        np.testing.assert_allclose(scores.members[at], said.log_bayes_factor, rtol=1e-9)
+        fit = fit + (0 if said.fit is None else said.fit)
+        if said.kept is not None:
+            np.testing.assert_array_equal(scores.kept, said.kept)
+        against.append(np.zeros(()) if said.against is None else np.array(said.against))
+    np.testing.assert_allclose(scores.total, sum(scores.members), rtol=1e-9)
+    np.testing.assert_allclose(scores.fit, fit, rtol=1e-9)
+    if population is not None:
+        assert scores.against is not None
+        assert scores.kept is not None
+        np.testing.assert_allclose(np.array(scores.against), sum(against), rtol=1e-9)
+
+
+def test_without_a_calibration_it_is_the_mean_of_the_members_probabilities() -> None:
     levs = levs_of(6, 6)
-    made = replace(SCORER, scales=Scales())(levs[:3], levs[3:], POPULATION)
+    bare = Scorer.of(MEMBERS, None)
+    made = bare(levs[:3], levs[3:], POPULATION, even_if_strange=True)
     assert not made.calibrated
     assert not made.at_bound.any()
     assert (made.lower_bound == -np.inf).all()
     assert (made.upper_bound == np.inf).all()
-    np.testing.assert_array_equal(made.raw, made.log_bayes_factor)
+    factors = np.array(bare.scores(levs[:3], levs[3:], POPULATION).members)
+    probability = np.mean(1 / (1 + np.exp(-factors)), axis=0)
+    np.testing.assert_allclose(made.log_bayes_factor, np.log(probability / (1 - probability)))
 
 
 @given(populations, seeds)
@@ -152,7 +229,11 @@ def test_all_pairs_get_what_each_pair_gets(population: Population | None, seed: 
     told: list[int] = []
     made = SCORER.all_pairs(levs, population, on_pairs=told.append)
     assert_alike(made, SCORER(levs[first], levs[second], population))
-    assert sum(told) == 3 * 21
+    assert sum(told) == 21
+    table = square(made.log_bayes_factor)
+    assert table[first, second].tolist() == made.log_bayes_factor.tolist()
+    np.testing.assert_array_equal(table, table.T)
+    assert np.isnan(np.diag(table)).all()
 
 
 @given(populations, seeds)
@@ -166,7 +247,7 @@ def test_the_order_of_a_pair_and_who_else_is_compared_do_not_matter(
     assert_alike(SCORER(sides[1], sides[0], population), made)
     for pair in range(3):
         alone = SCORER([sides[0][pair]], [sides[1][pair]], population)
-        assert alone.raw[0] == pytest.approx(made.raw[pair], rel=1e-5, abs=1e-5)
+        assert alone.unbounded[0] == pytest.approx(made.unbounded[pair], rel=1e-5, abs=1e-5)
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5])
@@ -180,9 +261,12 @@ def test_how_many_pairs_are_scored_at_once_does_not_matter(
         [levs[20 + at :][: 1 + at % 2] for at in range(9)],
     )
     expected = [SCORER(*sides, POPULATION) for sides in (single, several)]
+    whole = SCORER.all_pairs(levs[:9], POPULATION)
     monkeypatch.setattr(module, "_PAIRS_AT_ONCE", at_once)
+    monkeypatch.setattr(module, "_TABLE_AT_ONCE", 7 * at_once)
     for sides, factors in zip((single, several), expected, strict=True):
         assert_alike(SCORER(*sides, POPULATION), factors)
+    assert_alike(SCORER.all_pairs(levs[:9], POPULATION), whole)
 
 
 @pytest.mark.parametrize("given_population", [False, True])
@@ -195,15 +279,8 @@ def test_pairs_by_number_get_the_scores_of_the_same_levs(given_population: bool)
     )
     population = Population.of(levs[10:]) if given_population else None
     expected = SCORER.scores(list(levs[first]), list(levs[second]), population)
-    for member, slow in zip(made.members, expected.members, strict=True):
-        assert_same(member, slow, 1e-5)
-    for field in fields(made.conditions):
-        np.testing.assert_allclose(
-            getattr(made.conditions, field.name),
-            getattr(expected.conditions, field.name),
-            rtol=1e-6,
-            atol=1e-6,
-        )
+    assert isinstance(made, Scores)
+    assert_alike(made, expected)
 
 
 @pytest.mark.parametrize("genre", [None, 0, 1])
@@ -214,6 +291,7 @@ def test_factors_of_pairs_by_number_are_those_of_the_same_levs(genre: int | None
     tokens = levs[:, -1].astype(np.float64)
     made = SCORER.among(SCORER.tables(levs), tokens, first, second, chosen)
     population = None if chosen is None else Population.of(levs[chosen])
+    assert isinstance(made, LogBayesFactors)
     assert_alike(made, SCORER(list(levs[first]), list(levs[second]), population))
     assert made.strange.all() == (genre == 1)
 
@@ -232,8 +310,8 @@ def test_tables_of_a_scorer_without_a_genre_take_over_what_is_the_same() -> None
 def test_no_pairs_get_no_factors() -> None:
     levs = levs_of(10, 1)
     for population in (None, POPULATION):
-        assert len(SCORER(levs[:0], levs[:0], population).raw) == 0
-        assert len(SCORER.all_pairs(levs, population).raw) == 0
+        assert len(SCORER(levs[:0], levs[:0], population).unbounded) == 0
+        assert len(SCORER.all_pairs(levs, population).unbounded) == 0
 
 
 # A population of another genre
@@ -247,6 +325,9 @@ def test_a_strange_population_is_not_used_and_it_is_told(seed: int) -> None:
     assert with_it.strange.all()
     assert not without.strange.any()
     assert_alike(replace(with_it, strange=without.strange), without)
+    even_so = SCORER(levs[:6], levs[6:], OTHER_GENRE, even_if_strange=True)
+    assert even_so.strange.all()
+    assert not np.allclose(even_so.unbounded, without.unbounded)
     relevant = SCORER(levs[:6], levs[6:], POPULATION)
     assert not relevant.strange.any()
     assert not np.allclose(relevant.unbounded, without.unbounded)
@@ -260,19 +341,55 @@ def test_a_population_may_be_strange_to_some_pairs_alone() -> None:
     for at in range(6):
         population = None if at < 3 else OTHER_GENRE
         alone = SCORER(first[at : at + 1], second[at : at + 1], population)
-        assert made.raw[at] == pytest.approx(alone.raw[0], rel=1e-6)
+        assert made.unbounded[at] == pytest.approx(alone.unbounded[0], rel=1e-6)
         assert made.upper_bound[at] == alone.upper_bound[0]
 
 
-def test_whether_a_population_is_strange_is_a_weighted_sum_of_what_members_say() -> None:
-    levs = levs_of(13, 20)
-    scores = SCORER.scores(levs[:10], levs[10:], OTHER_GENRE)
-    said = [[float(member.misfit[at]) for member in scores.members] for at in range(10)]
-    total = [0.7 * row[0] + 0.7 * row[1] for row in said]
-    limit = float(np.median(total))
-    scales = replace(SCALES, misfit=(-limit, 0.7, 0.7, 0.0))
-    assert scales.strange(scores).tolist() == [value > limit for value in total]
-    assert not replace(SCALES, misfit=()).strange(scores).any()
+# Genres, and how many people texts seem to be by
+
+
+def test_shares_of_genres_are_the_leading_members_the_likeliest_first() -> None:
+    for genre in range(3):
+        levs = levs_of(21, 3, genre)
+        shares = SCORER.genre_shares(levs)
+        member = SCORER.members[0]
+        assert isinstance(member, GenreMember)
+        slow = member.genre_shares(levs[:, :24], levs[:, -1].astype(np.float64))
+        assert next(iter(shares)) == f"genre {genre}"
+        assert list(shares.values()) == sorted(shares.values(), reverse=True)
+        assert sum(shares.values()) == pytest.approx(1 - slow[-1], abs=0.002)
+        for at in range(3):
+            assert shares[f"genre {at}"] == pytest.approx(slow[at], abs=0.0005)
+    assert replace(SCORER, lead=2).genre_shares(levs) == {}
+
+
+def test_texts_seem_to_be_by_fewer_people_the_more_alike_they_are() -> None:
+    sharp = Scorer.of(MEMBERS[2:], replace(CALIBRATION, members=(None,), layer_weights=(30.0,)))
+    rng = np.random.default_rng(22)
+    people = 9 * rng.normal(size=(4, 4))
+    levs = np.repeat(people, [1, 2, 3, 6], axis=0) + 0.001 * rng.normal(size=(12, 4))
+    levs = np.concatenate([levs, np.full((12, 1), 6.0)], axis=1).astype(np.float32)
+    sharp = replace(sharp, calibration=replace(CALIBRATION, bounds=(), upper_bound=50.0))
+    assert sharp.seeming_authors(levs) == pytest.approx(4, abs=0.3)
+    assert sharp.seeming_authors(levs[:1]) == 1
+    assert replace(sharp, calibration=None).seeming_authors(levs) == 12
+    factors = square(sharp.all_pairs(levs[:5]).log_bayes_factor)
+    slow = 0.0
+    for at in range(5):
+        alike = sum(1 / (1 + 20 * np.exp(-factors[at, i])) for i in range(5) if i != at)
+        slow += 1 / (1 + alike)
+    assert sharp.seeming_authors(levs[:5]) == pytest.approx(slow)
+
+
+def test_a_population_by_few_people_says_less_of_where_c_is() -> None:
+    levs = levs_of(23, 12)
+    few = replace(Population.of(levs_of(1, 30)), seeming_authors=2.0)
+    made, usual = (
+        SCORER.scores(levs[:6], levs[6:], population) for population in (few, POPULATION)
+    )
+    for at in (0, 1):
+        assert not np.allclose(made.members[at], usual.members[at])
+    np.testing.assert_allclose(made.members[2], usual.members[2])
 
 
 # What is refused
@@ -290,10 +407,9 @@ def test_sides_that_do_not_fit_are_refused() -> None:
 
 
 def test_scores_out_of_all_bounds_are_an_error_of_the_model() -> None:
-    layer = TwoCovariance.from_precisions(np.zeros(4), np.eye(4), 3 * np.eye(4))
-    huge = Scorer((LayerScorer(layer, lambda seen: 1e20 * seen, 4),), Scales())
+    huge = Scorer((LayerMember(LAYER, lambda seen: 1e20 * seen, 4),), name="small")
     levs = np.random.default_rng(0).normal(size=(4, 5))
-    with pytest.raises(ModelError, match="the model gives scores that are not numbers"):
+    with pytest.raises(ModelError, match="the model small gives scores that are not numbers"):
         huge(levs[:2], levs[2:])
 
 
@@ -307,7 +423,7 @@ def test_a_population_is_multiplied_out_once_for_each_scorer(
     population = Population.of(levs_of(17, 9))
     expected = SCORER(levs[:4], levs[4:], population)
     with monkeypatch.context() as patch:
-        patch.delattr(members, "Cohort")  # none is made again
+        patch.delattr(members_module, "Cohort")  # none is made again
         assert_alike(SCORER(levs[:4], levs[4:], population), expected)
     fewer = SCORER.without("genre 2")
     fresh = fewer(levs[:4], levs[4:], Population.of(levs_of(17, 9)))

@@ -19,7 +19,7 @@ from adhominem import NgramConfig, load, train
 from adhominem.cli import main
 from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.errors import CheckpointError, OptionError
-from adhominem.models.member import NgramModel, read_styles, read_typicality
+from adhominem.models.member import NgramModel, read_genres, read_typicality
 from adhominem.training import train_ngrams as module
 from adhominem.training.ngram_loop import NgramTrainer, samples_of
 
@@ -107,20 +107,20 @@ def test_ngrams_can_be_chosen_from_as_many_texts_of_each_corpus(
     np.testing.assert_array_equal(model.table.bigrams, expected.bigrams)
 
 
-def test_kinds_and_reference_are_those_of_the_levs_of_the_training_texts(
+def test_genres_and_reference_are_those_of_the_levs_of_the_training_texts(
     ngram_run: NgramRun,
 ) -> None:
     levs, corpora = encoded(ngram_run), ngram_run.data.corpus.labels.corpus
     size = ngram_run.config.lev_size
-    styles = read_styles(ngram_run.folder, size)
+    genres = read_genres(ngram_run.folder, size)
     reference = read_typicality(ngram_run.folder, size)
-    assert styles is not None
+    assert genres is not None
     assert reference is not None
-    assert styles.genres == ("letters", "notes")
+    assert genres.names == ("letters", "notes")
     scale = np.abs(levs).max()
-    for kind in (0, 1):
-        mean = levs[corpora == kind].mean(axis=0)
-        np.testing.assert_allclose(styles.centres[kind], mean, atol=1e-5 * scale)
+    for genre in (0, 1):
+        mean = levs[corpora == genre].mean(axis=0)
+        np.testing.assert_allclose(genres.centres[genre], mean, atol=1e-5 * scale)
     np.testing.assert_allclose(reference.lev_mean, levs.mean(axis=0), atol=1e-5 * scale)
     assert np.mean(reference.atypicality(levs.astype(np.float64)) > 1) < 0.03
     authors = (ngram_run.folder / "training_authors.txt").read_text().split()
@@ -186,7 +186,7 @@ def test_the_command_trains_the_same_model_which_loads_and_verifies(
     result = load(output).verify(TEXTS[0], TEXTS[1])
     assert result.likeness is not None
     assert set(result.likeness.genres) == {"letters", "notes"}
-    assert sum(result.likeness.genres.values()) == pytest.approx(1, abs=2e-3)
+    assert 0 < sum(result.likeness.genres.values()) <= 1.002  # the rest is of none that it knows
     done = CliRunner().invoke(main, [*command, "--resume"])  # it was finished
     assert done.exit_code == 0, done.output
     assert f"Written  {output}" in done.stdout
@@ -312,7 +312,7 @@ def test_a_run_stopped_in_and_between_its_stages_ends_as_one_that_was_not(
             file.write('{"event": "dev", "stage": "wei')
     assert learnt == [set(), {"weights-0"}, {"weights-0"}]
     with monkeypatch.context() as patch:
-        patch.setattr(module, "write_styles", stop_writing)
+        patch.setattr(module, "write_genres", stop_writing)
         with pytest.raises(KeyboardInterrupt):
             again(ngram_run, output, resume=True)
     assert [path.name for path in tmp_path.iterdir()] == [work.name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +13,9 @@ import pytest
 from adhominem import Tokenizer, Vocabulary
 from adhominem.arrays import FloatArray
 from adhominem.models.calibration import MisleadingRates
+from adhominem.scoring.genres import Group
 from adhominem.scoring.population import Population
-from adhominem.scoring.styles import Group, Typicality
+from adhominem.scoring.typicality import Typicality
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.cautions import Caution, cautions_of, cautions_of_many
 
@@ -105,6 +106,7 @@ def found(
     longest: float | None = None,
     population: Population | None = None,
     strange_population: bool = False,
+    genre_shares: Sequence[Mapping[str, float]] = (),
 ) -> list[Caution]:
     both = [[side] if isinstance(side, str) else list(side) for side in (first, second)]
     sides = [exhibits(*side, name=name) for side, name in zip(both, ("a", "b"), strict=True)]
@@ -124,6 +126,7 @@ def found(
             longest=longest,
             population=population,
             strange_population=strange_population,
+            genre_shares=genre_shares,
             genre_names={"letters": "private letters"},
         )
     )
@@ -194,6 +197,40 @@ def test_where_nothing_was_measured_no_direction_is_told() -> None:
     caution = only(found(VOYAGE, GARDEN, guessed_genre=True), "no_population")
     assert "less reliable" in caution.message
     assert "errs" not in caution.message
+
+
+# genres of the sides
+
+LETTERS, ESSAYS = {"letters": 0.6, "essays": 0.04}, {"essays": 0.51, "letters": 0.03}
+
+
+def test_two_sides_of_two_genres_are_told_and_nothing_is_decided() -> None:
+    caution = only(found(GARDEN, VOYAGE, genre_shares=[LETTERS, ESSAYS]), "two_genres")
+    assert "the first is most like private letters, the second most like essays" in caution.message
+    assert "errs towards different authors" in caution.message
+    assert caution.decides
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (LETTERS, LETTERS),
+        ({"letters": 0.5, "essays": 0.04}, ESSAYS),  # not clear of which genre it is
+        (LETTERS, {"essays": 0.49, "letters": 0.03}),
+        ({"letters": 0.6, "essays": 0.05}, ESSAYS),  # the other genre is not ruled out
+        (LETTERS, {"essays": 0.6, "letters": 0.05}),
+        ({}, {}),  # the model knows no genres
+    ],
+)
+def test_two_sides_that_may_be_of_one_genre_need_no_caution(
+    first: Mapping[str, float], second: Mapping[str, float]
+) -> None:
+    assert found(GARDEN, VOYAGE, genre_shares=[first, second]) == []
+
+
+def test_with_a_population_the_genre_of_the_sides_is_known() -> None:
+    population = population_of(others(20))
+    assert found(GARDEN, VOYAGE, population=population, genre_shares=[LETTERS, ESSAYS]) == []
 
 
 # populations

@@ -14,7 +14,6 @@ from adhominem import Population, Verifier, load
 from adhominem.explain.resampling import population_sensitivity
 from adhominem.models.folder import read_models
 from adhominem.models.member import make_members
-from adhominem.scoring.scale import Scale, Scales
 from adhominem.verify import comparison as module
 from adhominem.verify.comparison import Comparison
 
@@ -29,10 +28,9 @@ def compared(verifier: Verifier, population: Population | None = None) -> Compar
 def slow_score(
     verifier: Verifier, first: Levs, second: Levs, population: Population | None = None
 ) -> float:
-    """The members' scores, fused, then calibrated without bounds."""
-    scale = verifier.scales.of(population)
-    raw = verifier.scorer([first], [second], population).raw[0]
-    return raw if scale.calibration is None else float(scale.calibration.unbounded(raw))
+    """The members' evidence, weighed without bounds."""
+    scorer = verifier.scorer
+    return float(scorer.unbounded(scorer.scores([first], [second], population))[0])
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +63,7 @@ def test_pairs_that_are_compared_together_come_to_what_each_comes_to_alone(
             np.testing.assert_allclose(levs, expected, atol=1e-6)
         assert comparison.log_bayes_factor == pytest.approx(alone.log_bayes_factor, rel=1e-5)
         assert comparison.exhibits == alone.exhibits
-        assert len(comparison.scored.raw) == 1
+        assert len(comparison.scored.unbounded) == 1
     assert mixed.compare_all([], chosen) == []
 
 
@@ -75,10 +73,10 @@ def test_without_bounds_the_whole_is_what_the_verifier_says(
 ) -> None:
     chosen = population if known else None
     comparison = compared(mixed, chosen)
-    scale = mixed.scales.of(chosen)
-    assert scale.calibration is not None
-    bounds = scale.calibration.lower_bound, scale.calibration.upper_bound
-    expected = mixed.score(*([side] for side in comparison.levs), chosen)[0]
+    assert mixed.calibration is not None
+    sides = [[side] for side in comparison.levs]
+    bounds = mixed.calibration.limits(mixed.scorer.conditions(*sides, chosen))[:, 0]
+    expected = mixed.score(*sides, chosen)[0]
     assert np.clip(comparison.log_bayes_factor, *bounds) == pytest.approx(expected, rel=1e-12)
     assert comparison.log_bayes_factor == pytest.approx(slow_score(mixed, *comparison.levs, chosen))
 
@@ -86,9 +84,8 @@ def test_without_bounds_the_whole_is_what_the_verifier_says(
 def test_at_a_bound_the_number_behind_it_is_told(mixed: Verifier, mixed_folder: Path) -> None:
     calibration = mixed.calibration
     assert calibration is not None
-    tight = replace(calibration, lower_bound=-1e-6, upper_bound=1e-6)
-    scales = Scales(Scale(mixed.scales.alone.fusion, tight))
-    bounded = Verifier(make_members(read_models(mixed_folder)), scales)
+    tight = replace(calibration, lower_bound=-1e-6, upper_bound=1e-6, bounds=())
+    bounded = Verifier(make_members(read_models(mixed_folder)), tight)
     comparison = compared(bounded)
     assert abs(bounded.score(*([side] for side in comparison.levs))[0]) <= 1e-6
     assert comparison.log_bayes_factor == pytest.approx(compared(mixed).log_bayes_factor)
@@ -121,7 +118,7 @@ def test_how_many_are_scored_together_does_not_matter(
     np.testing.assert_allclose(comparison.of_pairs(list(variants), others), expected, rtol=1e-6)
 
 
-def test_the_likenesses_are_those_with_the_population_if_it_was_used(
+def test_the_contributions_are_those_with_the_population_if_it_was_used(
     mixed: Verifier, population: Population
 ) -> None:
     comparison = compared(mixed, population)
@@ -131,10 +128,10 @@ def test_the_likenesses_are_those_with_the_population_if_it_was_used(
         (None, compared(mixed)),
         (None, replace(comparison, scored=strange)),
     ):
-        expected = mixed.scorer.likenesses(*comparison.levs, used)
-        for (one, worth), (other, again) in zip(result.likenesses, expected, strict=True):
-            assert one.excess == pytest.approx(other.excess)
-            assert worth == pytest.approx(again)
+        expected = mixed.scorer.contributions(*comparison.levs, used)
+        for one, other in zip(result.contributions, expected, strict=True):
+            assert one.value == pytest.approx(other.value)
+            assert one.product == pytest.approx(other.product)
 
 
 def test_a_model_that_is_not_calibrated_gives_its_score(small_run: SmallRun) -> None:

@@ -207,7 +207,7 @@ def test_each_foreign_text_is_named_and_nothing_else_says_that_it_is_unlike(
 
 
 def test_a_model_that_was_not_taught_warns_as_before(verifier: Verifier) -> None:
-    untaught = Verifier(verifier.members, verifier.scales)
+    untaught = Verifier(verifier.members, verifier.calibration)
     codes = {caution.code for caution in untaught.verify(GERMAN, GARDEN).warnings}
     assert "other_language" in codes
     assert "foreign" not in codes

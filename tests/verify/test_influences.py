@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from dataclasses import replace
+from itertools import combinations, product
 
 import numpy as np
 import pytest
+from conftest import SmallRun
 
 from adhominem import load
-from adhominem.scoring.scale import USUAL_LOG_TOKENS
+from adhominem.arrays import AnyLevs
+from adhominem.scoring.members import LayerMember
 from adhominem.verify.influences import Influence, influences
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
@@ -44,30 +47,73 @@ def test_every_condition_is_named_in_one_order(verifier: Verifier) -> None:
     assert named["Genre"].value.startswith("most like ")
 
 
+def factor(verifier: Verifier, first: AnyLevs, second: AnyLevs) -> float:
+    return float(verifier.scorer([first], [second]).unbounded[0]) / np.log(10)
+
+
 def test_the_length_is_held_against_the_usual_one(verifier: Verifier) -> None:
-    """Slowly: the design of the fusion with other lengths, weight by weight."""
-    comparison = verifier.compare(MARGERY[0], MARGERY[1])
+    """The same LEVs, but for how many tokens they are said to come from."""
+    comparison = verifier.compare(MARGERY[:2], DEZ[0])
     change = influences(comparison, None)[1].change
-    scale = verifier.scales.alone
-    sides = [comparison.levs[0]], [comparison.levs[1]]
-    scores = verifier.scorer.scores(*sides)
-    here = scale.fusion(scores)[0]
-    scores.conditions.log_tokens[:] = USUAL_LOG_TOKENS
-    usual = scale.fusion(scores)[0]
-    assert scale.calibration is not None
-    assert change == pytest.approx(scale.calibration.slope * (here - usual) / np.log(10))
+    usual = [np.asarray(levs, np.float64) for levs in comparison.levs]
+    for levs in usual:
+        levs[:, -1] = np.log(650)
+    expected = factor(verifier, *comparison.levs) - factor(verifier, *usual)
+    assert change == pytest.approx(expected, abs=1e-5)
+    assert change
+
+
+def test_several_texts_are_held_against_one_against_one_on_average(verifier: Verifier) -> None:
+    comparison = verifier.compare(MARGERY[:2], DEZ)
+    change = influences(comparison, None)[2].change
+    pairs = [
+        factor(verifier, comparison.levs[0][[one]], comparison.levs[1][[other]])
+        for one, other in product(range(2), range(3))
+    ]
+    expected = factor(verifier, *comparison.levs) - np.mean(pairs)
+    assert change == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_genre_is_held_against_a_model_that_does_not_know_it(verifier: Verifier) -> None:
+    verification, named = told(verifier, MARGERY[:1], DEZ[:1])
+    assert verification.likeness is not None
+    comparison = verifier.compare(MARGERY[0], DEZ[0])
+    genre = max(verification.likeness.genres, key=verification.likeness.genres.__getitem__)
+    without = verifier.scorer.without(genre)
+    sides = [[levs] for levs in comparison.levs]
+    expected = comparison.log_bayes_factor - float(without(*sides).unbounded[0])
+    assert named["Genre"].change == pytest.approx(expected / np.log(10), abs=1e-6)
+    assert named["Genre"].instead_of == "a model that does not know this genre"
 
 
 def test_the_population_is_held_against_none(verifier: Verifier) -> None:
     others = [text[at : at + 1_200] for text in (*MARGERY, *DEZ) for at in (0, 1_200)]
-    verification, named = told(verifier, MARGERY[:1], DEZ[:2], others)
-    used = verification.population is not None and named["Population"].change is not None
-    if used:
-        assert named["Genre"].value == "that of the population"
-        assert named["Population"].instead_of == "no population"
-    else:
-        assert named["Population"].value.endswith("not used")
-    assert named["Texts"].instead_of == "one against one"
+    _, named = told(verifier, MARGERY[:1], DEZ[:2], others)
+    comparison = verifier.compare(MARGERY[:1], DEZ[:2], verifier.population(others))
+    assert comparison.used is not None
+    assert named["Genre"].value == "that of the population"
+    assert named["Population"].instead_of == "no population"
+    expected = comparison.log_bayes_factor / np.log(10) - factor(verifier, *comparison.levs)
+    assert named["Population"].change == pytest.approx(expected, abs=1e-6)
+    assert named["Texts"].instead_of == "one against one, on average"
+
+
+def test_a_population_of_another_genre_did_nothing(verifier: Verifier) -> None:
+    others = [text[at : at + 1_200] for text in (*MARGERY, *DEZ) for at in (0, 1_200)]
+    comparison = verifier.compare(MARGERY[0], DEZ[0], verifier.population(others))
+    strange = replace(comparison.scored, strange=np.array([True]))
+    population = influences(replace(comparison, scored=strange), None)[-1]
+    assert population.value == "12 texts of another genre, not used"
+    assert population.change is None
+
+
+def test_a_model_whose_layer_knows_neither_length_nor_genre_says_so(small_run: SmallRun) -> None:
+    small = load(small_run.folder)
+    assert isinstance(small.scorer.members[0], LayerMember)
+    genre, length, texts, _ = influences(small.compare(MARGERY[:2], DEZ[0]), None)
+    assert genre.value == "not known to the model"
+    assert genre.change is length.change is None
+    assert texts.change is not None
 
 
 def test_the_examples_come_out_right(verifier: Verifier) -> None:

@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 from conftest import WORDS, SmallRun, any_words, made_up_rows, write_rows
 from made_up import verification
 
-from adhominem import Calibration, Document, TwoCovariance, Verifier, load
+from adhominem import Document, TwoCovariance, Verifier, load
 from adhominem.cli import main
 from adhominem.cli.terminal import print_verification
 from adhominem.errors import EmptyTextError, OptionError
@@ -28,13 +28,14 @@ from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.models.member import make_members
 from adhominem.models.writing import write_ensemble
+from adhominem.scoring.calibration import Calibration, Weights
 from adhominem.scoring.decision import (
     NONE,
     VerbalScale,
     ensemble_probability,
     probability_same_author,
 )
-from adhominem.scoring.scale import Scale, Scales
+from adhominem.scoring.scorer import Scorer
 from adhominem.text.exhibits import Exhibit, read_exhibits
 
 KEYS = {
@@ -202,25 +203,22 @@ def test_an_uncalibrated_model_warns_and_a_calibrated_one_tells_of_its_bounds(
 ) -> None:
     def calibration(lower: float, upper: float) -> Calibration:
         return Calibration(
-            method="logistic",
-            scores=(-1.0, 1.0),
-            log_bayes_factors=(-2.0, 2.0),
+            members=(None,),
+            layer_weights=(2.0,),
+            weights=Weights(constant=0.1),
             lower_bound=lower,
             upper_bound=upper,
-            pairs=100,
+            bounds=(),
+            tokens=(30.0, 3_000.0),
         )
 
     bare = Verifier(make_members([small_run.model])).verify(KNOWN[0], QUESTIONED)
-    wide = Verifier(
-        make_members([small_run.model]), Scales(Scale(calibration=calibration(-99, 99)))
-    )
-    tight = Verifier(
-        make_members([small_run.model]), Scales(Scale(calibration=calibration(-1e-9, 1e-9)))
-    )
+    wide = Verifier(make_members([small_run.model]), calibration(-99, 99))
+    tight = Verifier(make_members([small_run.model]), calibration(-1e-9, 1e-9))
     assert "uncalibrated" in codes(bare)
     one = wide.verify(KNOWN[0], QUESTIONED)
     assert not {"uncalibrated", "at_bound"} & {*codes(one)}
-    assert one.log_bayes_factor == pytest.approx(2 * bare.log_bayes_factor)
+    assert one.log_bayes_factor == pytest.approx(2 * bare.log_bayes_factor + 0.1)
     assert (bare.lower_bound, bare.upper_bound, bare.reach) == (None, None, "")
     several = wide.verify(KNOWN, QUESTIONED)
     assert (several.lower_bound, several.upper_bound) == pytest.approx(
@@ -247,10 +245,28 @@ def test_a_comparison_without_a_population_tells_how_often_that_misled(mixed_fol
     assert "no_population" not in codes(verifier.verify(KNOWN[0], QUESTIONED, population=others))
 
 
+def test_two_sides_of_two_genres_are_told_where_no_population_says_of_which_they_are(
+    verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shares(scorer: Scorer, levs: Any) -> dict[str, float]:  # a side of one text is an essay
+        genres = ("essays", "letters") if len(levs) == 1 else ("letters", "essays")
+        return dict(zip(genres, (0.8, 0.01), strict=True))
+
+    monkeypatch.setattr(Scorer, "genre_shares", shares)
+    found = verifier.verify(KNOWN, QUESTIONED, prior_same_author=0.999)
+    (caution,) = [caution for caution in found.warnings if caution.code == "two_genres"]
+    assert "the first is most like letters, the second most like essays" in caution.message
+    assert found.decision == "undecided"
+    assert found.verbal.startswith("No statement is made: the two sides seem to be of two genres")
+    assert "two_genres" not in codes(verifier.verify(KNOWN[0], QUESTIONED))
+    population = verifier.population([made_up(f"other {at}") for at in range(6)])
+    assert "two_genres" not in codes(verifier.verify(KNOWN, QUESTIONED, population=population))
+
+
 def test_texts_beyond_the_calibrated_length_are_told(mixed_folder: Path) -> None:
     verifier = load(mixed_folder)
-    most = np.exp(verifier.scales.alone.fusion.log_tokens[1])
-    long = made_up("long", int(2 * most))
+    assert verifier.calibration is not None
+    long = made_up("long", int(2 * verifier.calibration.tokens[1]))
     assert "longer_than_calibrated" in codes(verifier.verify(long, QUESTIONED))
     assert "longer_than_calibrated" not in codes(verifier.verify(KNOWN[0], QUESTIONED))
 

@@ -155,7 +155,7 @@ def test_other_languages_and_genres_are_said(
     told = Caution("other_genre_of_candidate", "texts of another genre: those of b1")
     for module in (rank, rolling):
         monkeypatch.setattr(module, "other_genres", lambda *arguments: [told])
-    monkeypatch.setattr(rank, "foreign_shares", lambda *arguments: {NAMES[2]: 1.0, "x": 0.0})
+    monkeypatch.setattr(rank, "mostly_foreign", lambda *arguments: [NAMES[2]])
     for ask in (by_rest, by_page):
         messages = [row["message"] for row in ask(client, DISPUTED, KNOWN, "rank")["warnings"]]
         assert told.message in messages

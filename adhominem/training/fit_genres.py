@@ -8,26 +8,27 @@ import numpy as np
 
 from adhominem.arrays import Array32, BoolArray, IntArray
 from adhominem.models.member import AnyModel
-from adhominem.scoring.styles import Styles, Typicality
+from adhominem.scoring.genres import Genres
+from adhominem.scoring.typicality import Typicality
 from adhominem.text.corpus import PackedCorpus
 
-_DOCUMENTS = 2_500  # of a corpus, that genres and two-covariance model are fitted to
+_DOCUMENTS = 2_500  # of a corpus, that genres are fitted to
 _BYTES = 600_000_000  # of LEVs at once, where a LEV is large
 _AT_ONCE = 200
 _TYPICALITY_DOCUMENTS = 2_000  # to which typicality is fitted
 
 
-def fit_styles(
+def fit_genres(
     model: AnyModel, corpus: PackedCorpus, on_documents: Callable[[int], None]
-) -> Styles:
-    """The genres as a model sees them, and the two-covariance model of the rest."""
-    return styles_of(corpus, *training_levs(model, corpus, on_documents))
+) -> Genres:
+    """The genres as a model sees them."""
+    return genres_of(corpus, *training_levs(model, corpus, on_documents))
 
 
-def styles_of(corpus: PackedCorpus, levs: Array32, documents: IntArray) -> Styles:
-    """The genres and the two-covariance model of the rest, by the LEVs of these documents."""
+def genres_of(corpus: PackedCorpus, levs: Array32, documents: IntArray) -> Genres:
+    """The genres by the LEVs of these documents."""
     labels = corpus.labels
-    return Styles.fit(levs, labels.author[documents], labels.corpus[documents], labels.corpus_names)
+    return Genres.fit(levs, labels.corpus[documents], labels.corpus_names)
 
 
 def training_levs(
@@ -37,7 +38,7 @@ def training_levs(
 ) -> tuple[Array32, IntArray]:
     """The LEVs of some training texts, and which texts: whole authors of each corpus."""
     encoder = model.encoder()
-    documents = style_documents(corpus, encoder.lev_size)
+    documents = genre_documents(corpus, encoder.lev_size)
     parts = []
     for at in range(0, len(documents), _AT_ONCE):
         batch = documents[at : at + _AT_ONCE]
@@ -50,8 +51,8 @@ def training_levs(
     return np.concatenate(parts), documents
 
 
-def style_documents(corpus: PackedCorpus, lev_size: int) -> IntArray:
-    """The training texts that genres and two-covariance model are fitted to, of each corpus."""
+def genre_documents(corpus: PackedCorpus, lev_size: int) -> IntArray:
+    """The training texts that genres are fitted to, of each corpus."""
     genres = np.unique(corpus.labels.corpus)
     most = min(_DOCUMENTS, _BYTES // (4 * lev_size * len(genres)))
     return np.concatenate([whole_authors(corpus, genre, most) for genre in genres])

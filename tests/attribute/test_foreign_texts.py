@@ -1,0 +1,187 @@
+"""With the shipped model: no statement is made on texts that are not running English prose."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from adhominem import RollOptions, Verifier, load, rank_texts
+from adhominem.attribute.rolling import Known, roll_text
+from adhominem.cli import main
+from adhominem.render.rank_page import rank_page
+from adhominem.render.roll_page import roll_page
+from adhominem.text.exhibits import Exhibit
+
+DUTCH = """
+Toen wij die ochtend de haven binnenliepen, was er nog geen mens op de kade te zien. Alleen de oude
+havenmeester stond voor zijn deur, met een kop koffie in de hand, en keek naar ons alsof hij ons al
+jaren kende. Mijn broer gooide het touw, miste de paal, en moest het nog eens proberen. Niemand
+lachte erom. We hadden drie nachten nauwelijks geslapen en het brood was op, dus we wilden maar een
+ding: een warm bed en iets te eten dat niet naar zout smaakte.
+
+De herberg lag aan het eind van de straat, naast de kerk. De waardin vroeg niet waar we vandaan
+kwamen. Ze zette soep op tafel, sneed een heel brood in stukken en ging zelf bij het raam zitten
+breien. Pas toen onze borden leeg waren, zei ze dat er gisteren een man naar ons had gevraagd, een
+lange man met een grijze jas, die niet wilde zeggen hoe hij heette. Ik zag dat mijn broer wit werd.
+Hij legde zijn lepel neer, keek mij aan en schudde langzaam zijn hoofd. We hadden dus toch gelijk
+gehad, en het was nog niet voorbij. Die avond hebben we de deur op slot gedaan en om de beurt
+gewaakt, tot het buiten weer licht begon te worden.
+"""
+LETTER = """
+I have your note of the third, and I am glad that the roof held. Ours did not. We had the buckets
+out in the passage the whole of Sunday, and when I went up with the lamp to see what could be done
+I put my foot through the boards and frightened your aunt, who thought that the chimney had come
+down at last. She has forgiven me, but she will not have the lamp carried upstairs again. I wish
+that you would speak to the carpenter when you pass his shop, for he does not answer me. Tell him
+that I shall pay what he asks, as long as he comes before the frost. There is little else to tell.
+The dog is well again, and has eaten the better part of my Sunday hat.
+"""
+SPEECH = """
+Nobody in this room needs to be told what the bridge has cost us. You have seen the bills, and you
+have seen the men waiting at the ferry in the rain because the money ran out a year before the work
+was done. What I want to talk about tonight is what we do next. We can leave two piers standing in
+the river for our children to laugh at, or we can finish what our fathers began. I know which of the
+two I would rather explain to them. It will mean a higher toll than we promised, and I will not
+pretend that it will not. But it will also mean that a farmer on the other side can bring his milk
+to market in twenty minutes, and be home again before noon, whatever the weather may be.
+"""
+WALK = """
+If you take the path behind the mill you will come, after about a mile, to a gate that nobody has
+opened for years. Climb over it. The hill on the other side looks steeper than it is, and from the
+top you can see both rivers and the smoke of the town where they meet. I used to go there when I was
+a boy, to be alone and to read what I was not supposed to read, and I have never found another place
+where the wind makes so little noise. Last spring I went back with my daughter. She was not much
+taken with the view, but she found a stone with a hole in it, which she wears round her neck, and
+she made me promise that we should come again as soon as the blackberries were ripe.
+"""
+CANDIDATES = {"ann": [LETTER], "bob": [SPEECH]}
+SMALL = RollOptions(words=60, step=20)
+
+
+@pytest.fixture(scope="module")
+def verifier() -> Verifier:
+    return load()
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Path:
+    """A Dutch text, an English one, and candidates, of whom one wrote Dutch."""
+    texts = {"dutch.txt": DUTCH, "walk.txt": WALK, "candidates/jan/1.txt": DUTCH}
+    texts |= {f"candidates/{name}/1.txt": side[0] for name, side in CANDIDATES.items()}
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    return tmp_path
+
+
+def run(*arguments: object) -> Result:
+    done = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def test_a_disputed_text_in_another_language_has_no_posterior(verifier: Verifier) -> None:
+    ranking = rank_texts(verifier, DUTCH, CANDIDATES, trials=0, explained=True)
+    (case,) = ranking.cases
+    assert case.verbal.startswith(
+        "No statement is made: disputed is not running prose of a kind that the model knows: "
+    )
+    assert (case.decision, case.answer, case.posterior_none) == ("undecided", None, None)
+    for row in case.candidates:
+        assert (row.verbal, row.posterior) == ("no statement is made", None)
+    assert ranking.versus == ()
+    codes = [caution.code for caution in ranking.warnings if caution.decides]
+    assert codes == ["foreign"]
+    page = rank_page(ranking)
+    assert "<strong>No statement is made: " in page
+    assert "support for" not in page
+    assert "support against" not in page
+
+
+def test_an_english_one_among_them_is_ranked(verifier: Verifier) -> None:
+    ranking = rank_texts(verifier, [WALK, DUTCH], CANDIDATES, trials=0, one_by_one=True)
+    english, dutch = ranking.cases
+    assert english.decision in ("one of the candidates", "none of them")
+    assert english.posterior_none is not None
+    assert not english.verbal.startswith("No statement")
+    assert dutch.decision == "undecided"
+    (told,) = [caution for caution in ranking.warnings if caution.code == "foreign"]
+    assert told.message.startswith("disputed texts in another language, or not running prose: ")
+    assert "<td>undecided</td>" in rank_page(ranking)
+
+
+def test_no_statement_is_made_on_a_candidate_in_another_language(verifier: Verifier) -> None:
+    ranking = rank_texts(verifier, WALK, {"jan": [DUTCH], **CANDIDATES}, trials=0, prior_none=0.4)
+    (case,) = ranking.cases
+    assert case.candidates[-1].name == "jan"
+    assert (case.candidates[-1].verbal, case.candidates[-1].posterior) == (
+        "no statement is made",
+        None,
+    )
+    assert "foreign_candidate" in [caution.code for caution in ranking.warnings]
+    # Nothing is known of him but the prior.
+    stated = case.candidates[:2]
+    total = 0.4 + 0.2 + sum(0.2 * 10**row.log10_bayes_factor for row in stated)
+    for row in stated:
+        assert row.posterior == pytest.approx(0.2 * 10**row.log10_bayes_factor / total)
+    assert case.posterior_none == pytest.approx(0.4 / total)
+
+
+def test_where_all_candidates_are_foreign_nothing_is_stated(verifier: Verifier) -> None:
+    first, second = DUTCH.strip().split("\n\n")
+    ranking = rank_texts(verifier, WALK, {"jan": [first], "piet": [second]}, trials=0)
+    (case,) = ranking.cases
+    assert case.decision == "undecided"
+    assert case.verbal.startswith("No statement is made: texts in another language")
+    assert "those of" in case.verbal
+
+
+def test_the_command_says_so(case: Path) -> None:
+    call = ("rank", case / "dutch.txt", case / "candidates", "--trials", 0)
+    (case / "candidates" / "jan" / "1.txt").write_text(WALK, "utf-8")
+    told = run(*call)
+    assert "Evidence  No statement is made: " in told.stdout
+    assert "support" not in told.stdout
+    (as_json,) = json.loads(run(*call, "--json").stdout)["cases"]
+    assert as_json["decision"] == "undecided"
+    assert as_json["posterior_none"] is None
+
+
+# Rolling.
+
+
+def test_nothing_is_said_of_the_parts_of_a_text_in_another_language(verifier: Verifier) -> None:
+    exhibit = Exhibit.of(DUTCH, "dutch.txt")
+    known = [Known(name, [Exhibit.of(side[0], name)]) for name, side in CANDIDATES.items()]
+    for candidates in (known, []):
+        rolled = roll_text(verifier, exhibit, candidates, options=SMALL)
+        assert rolled.obstacle.startswith("dutch.txt is not running prose of a kind that")
+        assert not any((rolled.states, rolled.blocks, rolled.passages, rolled.changes))
+        page = roll_page(rolled)
+        assert "No statement is made: dutch.txt is not running prose" in page
+        assert "Toen wij die ochtend" in page
+        assert "Most probable" not in page
+
+
+def test_a_candidate_in_another_language_is_left_out_of_rolling(verifier: Verifier) -> None:
+    text = Exhibit.of(WALK, "walk.txt")
+    sides = {"jan": DUTCH, "ann": LETTER}
+    known = [Known(name, [Exhibit.of(side, name)]) for name, side in sides.items()]
+    rolled = roll_text(verifier, text, known, options=SMALL)
+    assert rolled.states == ("ann", "neither")
+    assert any("no statement is made on these" in told.lower() for told in rolled.remarks)
+    closed = roll_text(verifier, text, known, options=replace(SMALL, closed=True))
+    assert "those of jan" in closed.obstacle
+
+
+def test_the_command_says_so_of_rolling(case: Path) -> None:
+    call = ("roll", case / "dutch.txt", "--against", case / "candidates" / "ann")
+    told = run(*call, "--words", 60, "--step", 20, "-o", case / "roll.html")
+    assert "No statement is made: " in told.stdout
+    assert "Most probable" not in told.stdout
+    assert "A mark for each block" not in told.stdout
+    assert "No statement is made: " in (case / "roll.html").read_text("utf-8")
