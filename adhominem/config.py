@@ -226,7 +226,7 @@ PRESETS = {
     # and each of its texts is compared with all others, from the mean of the batch; small corpora
     # are drawn from more often, but at most twice an epoch, lest their few texts be learnt by
     # heart; fewer words are known; no topics, no dropout. Smaller than the paper's, and without
-    # overlap of windows: more than twice as fast, and no worse (LOG.md).
+    # overlap of windows: more than twice as fast, and no worse (docs/decisions.md).
     "general": Config(
         data=DataOptions(
             vocabulary=VocabularyOptions(token_types=500),

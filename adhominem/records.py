@@ -7,7 +7,9 @@
     from_json(cls, data)    plain values as a dataclass, each checked against its type hint
 
 A limit stands in the type hint of its field: `hop: Annotated[int, Within(1, 1_000)] = 25`. It is
-checked when the field is read from JSON and, for subclasses of `Options`, whenever one is made.
+checked when the field is read from JSON and, for subclasses of `Options`, whenever one is made. A
+string in the hint is the help that users get: commands, forms and the REST interface are made from
+it (`settings_of`).
 """
 
 from __future__ import annotations
@@ -132,6 +134,29 @@ class Options:
                 )
 
 
+@dataclass(frozen=True)
+class Setting:
+    """A field of options as it is offered to users."""
+
+    name: str
+    kind: type  # int, float, bool or str
+    limit: Any  # a `Within` or a `OneOf`; None without one
+    default: Any
+    help: str
+
+
+def settings_of(cls: Any) -> tuple[Setting, ...]:
+    """The fields of options that have a help."""
+    settings = []
+    defaults = {field.name: field.default for field in fields(cls)}
+    for name, hint in _hints(cls).items():
+        kind, *notes = get_args(hint) if get_origin(hint) is Annotated else [hint]
+        for help in (note for note in notes if isinstance(note, str)):
+            limit = next((note for note in notes if not isinstance(note, str)), None)
+            settings.append(Setting(name, kind, limit, defaults[name], help))
+    return tuple(settings)
+
+
 # Writing
 
 
@@ -201,6 +226,8 @@ def _read(hint: Any, value: Any, path: str) -> Any:
     if origin is Annotated:
         read = _read(inner[0], value, path)
         for limit in inner[1:]:
+            if isinstance(limit, str):  # the help
+                continue
             _expect(limit.allows(read), read, limit, path)
             if isinstance(limit, SomeOf):
                 read = tuple(choice for choice in limit.choices if choice in read)

@@ -3,10 +3,11 @@
     python benchmarks/accuracy.py [CORPORA] [--model general-en] [--card]
 
 CORPORA holds train/NAME.jsonl.xz (for the baselines) and dev/NAME/. For every dev set it prints
-AUC, c@1, overall (2020), Cllr and Cllr_min of each baseline, of each member of the model by itself,
-and of the model: without a relevant population, and with the set's own texts as one (as
-`--population input` does). Pairs are answered with even priors, all of them, whatever they are. A
-member by itself is calibrated if its own folder says how.
+AUC, c@1, overall (2020), Cllr and Cllr_min of each baseline and of the model: without a relevant
+population, and with the set's own texts as one (as `--population input` does). Pairs are answered
+with even priors, all of them, whatever they are. What each member of the model is worth, the AUC of
+that member by itself and of the model without it say; these are not calibrated, so they have no
+Cllr.
 
 Two baselines know the population as well, and need no training: the cosine of TF-IDF vectors that
 are fitted to the set's own texts, less their mean. `--no-baselines` leaves the others out.
@@ -33,7 +34,7 @@ from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.baselines import BASELINES, distinct_texts, run_baseline
 from adhominem.evaluation.measures import measure
 from adhominem.models.card import card_with_accuracy
-from adhominem.models.folder import member_folders, model_folder
+from adhominem.models.folder import model_folder
 from adhominem.scoring.decision import probability_same_author
 from adhominem.text.excerpts import first_words
 from adhominem.text.pan import Pair
@@ -71,19 +72,37 @@ def all_modes(verifier: Verifier, first: AnyLevs, second: AnyLevs) -> list[np.nd
     return [verifier.score(first, second, population) for population in populations]
 
 
+def only(verifier: Verifier, kept: Sequence[int]) -> Verifier:
+    """Some members of a model, with the parameters that they have among all, and no bounds."""
+    calibration = verifier.calibration
+    if calibration is not None:
+        calibration = replace(
+            calibration,
+            members=tuple(calibration.members[at] for at in kept),
+            layer_weights=tuple(calibration.layer_weights[at] for at in kept),
+            lower_bound=-np.inf,
+            upper_bound=np.inf,
+            bounds=(),
+        )
+    return Verifier([verifier.members[at] for at in kept], calibration, name=verifier.name)
+
+
 def model_rows(model: str, dev: Mapping[str, list[Pair]]) -> dict[str, dict[str, Row]]:
     """By system: by dev set, its measures; of each member by itself, and of the model."""
     verifier = adhominem.load(model)
-    everything = list(range(verifier.lev_size))
-    systems = {verifier.name: (verifier, everything)}
-    folders = member_folders(model_folder(model))
-    if len(folders) > 1:
-        end = 0
-        for folder in folders:
-            member = adhominem.load(folder)
-            size = member.lev_size - 1  # the last column, that of the tokens, is for all
-            systems[folder.name] = (member, [*everything[end : end + size], everything[-1]])
-            end += size
+    owners = np.repeat(
+        np.arange(len(verifier.members) + 1),
+        [*(member.lev_size for member in verifier.scorer.members), 1],
+    )  # (lev_size,): of which member each number of a LEV is; the last is the text's length
+    numbers = range(len(verifier.members))
+    systems = {verifier.name: (verifier, list(range(verifier.lev_size)))}
+    for at, name in enumerate(verifier.member_names if len(verifier.members) > 1 else ()):
+        for title, kept in (
+            (name, [at]),
+            (f"without {name}", [other for other in numbers if other != at]),
+        ):
+            columns = np.flatnonzero(np.isin(owners, [*kept, len(numbers)]))
+            systems[title] = (only(verifier, kept), columns.tolist())
     rows: dict[str, dict[str, Row]] = {}
     for set_name, pairs in dev.items():
         first, second = verifier.encode_pairs(pairs)
@@ -91,6 +110,8 @@ def model_rows(model: str, dev: Mapping[str, list[Pair]]) -> dict[str, dict[str,
             found = all_modes(system, first[:, part], second[:, part])
             for mode, factors in zip(MODES, found, strict=True):
                 row = of_factors(factors, truth(pairs))
+                if system is not verifier:  # only the sum of all members was calibrated
+                    row = {**row, "cllr": np.nan, "cllr_min": np.nan}
                 rows.setdefault(f"{name}{mode}", {})[set_name] = row
         print(set_name, file=sys.stderr)
     last = sorted(rows, key=lambda title: title.startswith(verifier.name))  # the model itself

@@ -138,6 +138,7 @@ def drawn_shard(real: Path, output: Path, number: int) -> Shard:
         np.ones(SHARD, np.uint8),
         packed,
         np.sum(parts, axis=0),
+        np.zeros(SHARD, np.uint8),
     )
     return Shard(texts=SHARD, levs=write_arrays(output, name, texts.arrays()))
 

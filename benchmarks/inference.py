@@ -15,17 +15,13 @@ import os
 import time
 from collections.abc import Callable
 from itertools import chain
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
-import onnxruntime
 import torch
 from training import made_up_corpus, make_plain
 
 from adhominem.config import preset
-from adhominem.encoders.network.export import export_onnx, graph_inputs
-from adhominem.encoders.network.network import Batch, Network
+from adhominem.encoders.network.network import Network
 from adhominem.encoders.network.recurrence import Pooling
 from adhominem.encoders.network.runtime import Runtime, TypeInputs
 from adhominem.text.tokenizer import Tokenizer
@@ -44,18 +40,6 @@ def timed(work: Callable[[], object]) -> float:
 def best(work: Callable[[], object], times: int = 3) -> float:
     """Of several runs: what else the machine does only ever adds time."""
     return min(timed(work) for _ in range(times))
-
-
-def onnx_seconds(network: Network, batch: Batch) -> float:
-    """One run of the graph that `adhominem train` exports."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    with TemporaryDirectory() as scratch:
-        graph = Path(scratch) / "encoder.onnx"
-        export_onnx(network, batch, graph)
-        session = onnxruntime.InferenceSession(graph, options)
-    inputs = {name: value.numpy() for name, value in graph_inputs(batch).items()}
-    return best(lambda: session.run(["levs"], inputs), 2)
 
 
 class Stages:
@@ -107,7 +91,6 @@ def main() -> None:
     data = DeviceCorpus(corpus, vocabulary, windows, torch.device("cpu"))
     some = np.arange(min(20, count))
     batch = data.batch(some, spread_windows(data.lengths[some], windows), np.full(len(some), -1))
-    rates["ONNX Runtime on the exported graph, 1 thread"] = len(some) / onnx_seconds(network, batch)
     make_plain(network)
     for threads in (1, arguments.threads):
         torch.set_num_threads(threads)

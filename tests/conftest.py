@@ -152,16 +152,6 @@ def small_run(
     return SmallRun(folder, model, events, small_data, small_config)
 
 
-@pytest.fixture
-def quick_export(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For runs whose graph no test looks at."""
-    from adhominem.training import train_network as member
-
-    monkeypatch.setattr(
-        member, "export_onnx", lambda network, example, path: path.write_bytes(b"no graph")
-    )
-
-
 # The n-gram models' part: texts of two kinds, of authors who are hard to tell apart.
 
 FUNCTION_WORDS = """the of and to a in that it is was I he for with on as but at by his not this

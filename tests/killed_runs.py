@@ -25,7 +25,7 @@ MOMENTS = [
     ("log", 1),  # an epoch is logged, and not in a checkpoint yet
     ("weights", 2),  # half of a file of a later checkpoint is written
     ("epoch", 2),  # an epoch has ended
-    ("export", 1),  # all is trained, and half of the model folder is written
+    ("model", 1),  # all is trained, and half of the model folder is written
     ("end", 1),  # the model is in its place, and the work is not removed yet
 ]
 
@@ -64,7 +64,6 @@ def train_until(
 ) -> None:
     torch.set_num_threads(1)
     what, number = moment or ("", 0)
-    member.export_onnx = lambda network, example, path: path.write_bytes(b"no graph")
     hears = at_call(number, lambda: None, die)
     if what == "weights":
         checkpoint._write = at_call(number, checkpoint._write, half_a_file)
@@ -77,8 +76,8 @@ def train_until(
         )
     elif what == "log":
         member.Journal.add = at_call(number, member.Journal.add, after(member.Journal.add))
-    elif what == "export":
-        member.export_onnx = die
+    elif what == "model":
+        member.write_typicality = die
     elif what == "end":
         real = whole._gather
         whole._gather = after(real)

@@ -65,10 +65,6 @@ def write_loss_curves(
     assert distributed.world_size() == 1
 
 
-def without_export() -> None:
-    member.export_onnx = lambda network, example, path: path.write_bytes(b"no graph")
-
-
 def train_in_step(
     rank: int,
     world: int,
@@ -81,7 +77,6 @@ def train_in_step(
 ) -> None:
     """Train together; all but the first believe that dev gets worse and worse."""
     join(rank, world, port)
-    without_export()
     steps = 0
 
     def count(event: dict[str, Any]) -> None:
@@ -105,9 +100,8 @@ def train_in_step(
     )
 
 
-if __name__ == "__main__":  # as `torchrun -m adhominem`, but for the graph
+if __name__ == "__main__":  # as `torchrun -m adhominem`
     from adhominem.cli import main
 
     torch.set_num_threads(1)
-    without_export()
     main(sys.argv[1:])

@@ -85,10 +85,10 @@ def verify(job: opt.Job, /, as_json: bool, **options: Any) -> None:
 
 @click.command()
 @_case_options
-@opt.output("The file to write: .html, .png or .tex.  [default: the terminal]", required=False)
+@opt.output("The file to write: .html or .txt.  [default: the terminal]", required=False)
 @opt.choice(
     "--format",
-    ["html", "terminal", "png", "latex"],
+    ["html", "terminal"],
     "What to write.  [default: by the ending of the output]",
 )
 @_evidence_options

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import wraps
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
 import click
+
+from adhominem.records import OneOf, Options, Setting, settings_of
 
 
 class _NotEmpty(click.ParamType[Any]):
@@ -33,6 +37,50 @@ DELTA = click.FloatRange(0, 0.5, max_open=True)
 ONE_OR_MORE = click.IntRange(min=1)
 Job = dict[str, Any]  # `skipped`, a list for what cannot be read, and `watch`, for the progress
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def settings(cls: type[Options], **names: str) -> Decorator:
+    """An option for each setting of a dataclass of options, which the command gets as `options`.
+
+    An option is named after its setting, unless `names` has another name for it.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def with_options(*arguments: Any, **values: Any) -> Any:
+            own = {setting.name: values.pop(setting.name) for setting in settings_of(cls)}
+            return function(*arguments, options=cls(**own), **values)
+
+        decorated: Callable[..., Any] = with_options
+        for setting in reversed(settings_of(cls)):
+            name = names.get(setting.name, f"--{setting.name.replace('_', '-')}")
+            decorated = click.option(
+                name,
+                setting.name,
+                default=setting.default,
+                show_default=setting.kind is not bool,
+                is_flag=setting.kind is bool,
+                type=_kind(setting),
+                help=setting.help,
+            )(decorated)
+        return decorated
+
+    return decorate
+
+
+def _kind(setting: Setting) -> click.ParamType[Any] | None:
+    """What a setting may be, as click checks it."""
+    limit = setting.limit
+    if setting.kind is bool or limit is None:
+        return None
+    if isinstance(limit, OneOf):
+        return click.Choice(limit.choices)
+    low, high = max(limit.at_least, limit.above), min(limit.at_most, limit.below)
+    least, most = (end if isfinite(end) else None for end in (low, high))
+    if setting.kind is int:
+        return click.IntRange(least, most)
+    above, below = limit.above > -inf, limit.below < inf
+    return click.FloatRange(least, most, min_open=above, max_open=below)
 
 
 def output(help: str, *, required: bool = True) -> Decorator:

@@ -111,7 +111,7 @@ class Writer:
             rows = zip(texts.ids.all(), map(bytes, texts.digests), alive, strict=True)
             self._there.update((id, digest) for id, digest, counts in rows if counts)
         self._seen = {one for texts in store.shards for one in _keys(texts.sketches, texts.digests)}
-        self._waiting: list[tuple[Document, bytes, Levs]] = []
+        self._waiting: list[tuple[Document, bytes, Levs, bool]] = []
         self.already_there = self.added = 0
 
     def new(self, documents: Iterable[Document]) -> Iterator[Document | InputError]:
@@ -139,9 +139,9 @@ class Writer:
             document, id=hashed(id, self._key), author=hashed(document.author, self._key)
         )
 
-    def add(self, document: Document, lev: Levs) -> None:
-        """A document of `new`, with its LEV (1, lev_size)."""
-        self._waiting.append((document, digest_of(document.text), lev))
+    def add(self, document: Document, lev: Levs, *, foreign: bool = False) -> None:
+        """A document of `new`, with its LEV (1, lev_size); on `foreign` ones nothing is stated."""
+        self._waiting.append((document, digest_of(document.text), lev, foreign))
         if len(self._waiting) >= SHARD:
             self.flush()
 
@@ -154,7 +154,7 @@ class Writer:
         """Write what is waiting. When this returns, it is on the disk."""
         if not self._waiting:
             return
-        documents, digests, rows = zip(*self._waiting, strict=True)
+        documents, digests, rows, foreign = zip(*self._waiting, strict=True)
         self._waiting = []
         sketches = [sketch(document.text).astype("<u4").tobytes() for document in documents]
         levs = PackedLevs.of(joined(list(rows)))
@@ -163,6 +163,7 @@ class Writer:
             Strings.of([document.author for document in documents]),
             Strings.of([document.topic for document in documents]),
             *_summed(Strings.of(sketches), _as_rows(digests), levs, self._seen),
+            np.array(foreign, np.uint8),
             _packed(documents) if self.manifest.keeps_texts else None,
         )
         self.manifest = with_shard(self.folder, self.manifest, texts)
@@ -274,5 +275,6 @@ def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> Texts:
         strings("authors"),
         strings("topics"),
         *_summed(strings("sketches"), digests, levs, seen),
+        np.array([texts.foreign[row] for texts, row in places], np.uint8),
         strings("packed") if store.manifest.keeps_texts else None,
     )

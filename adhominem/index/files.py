@@ -30,7 +30,7 @@ from adhominem.errors import IndexFolderError
 from adhominem.records import Within, from_json, parsed_json, strict_json, to_json
 from adhominem.text.writing import replace_file
 
-FORMAT = 4
+FORMAT = 5
 MANIFEST = "index.json"
 _BY_ROW = (".values", ".steps", "texts.data")  # how the names of arrays end that rows are read of
 _LARGEST = 1e9  # no number of an index comes near

@@ -23,7 +23,7 @@ from adhominem.errors import NotFoundError, OptionError
 from adhominem.harmless import one_line
 from adhominem.index.chance import Chance
 from adhominem.index.packing import packed_and_back
-from adhominem.index.search import cautions_of_index
+from adhominem.index.search import cautions_of_index, of_foreign
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
 from adhominem.records import strict_json, to_json
@@ -137,18 +137,22 @@ def link_accounts(
     """Pairs and groups of accounts of an index that may be one person.
 
     Those are told that are strong enough for at most a share `rate` of them to be expected to be
-    false. Of more than `limit` texts, so many are drawn and searched for.
+    false. Of more than `limit` texts, so many are drawn and searched for. Texts on which no
+    statement is made are left out.
     """
     if not 0 < rate <= 1:
         raise OptionError(f"the rate is {rate}; expected more than 0, up to 1")
     store, scale = searcher.store, scale or VerbalScale()
     rng = np.random.default_rng(seed)
     owners: dict[int, list[int]] = {}
-    for number in store.shuffled.tolist():
+    texts = store.shuffled[~store.foreign[store.shuffled]]
+    for number in texts.tolist():
         owners.setdefault(int(store.accounts[number]), []).append(number)
     if len(owners) < 2:
-        raise NotFoundError("there is one account; expected several to link", store.folder)
-    texts = store.shuffled
+        raise NotFoundError(
+            "there is one account with running prose, or none; expected several to link",
+            store.folder,
+        )
     if limit is not None and limit < len(texts):
         texts = rng.choice(texts, limit, replace=False)
     brought_up = _nearest_pairs(searcher, texts, owners, on_texts)
@@ -188,7 +192,11 @@ def link_accounts(
         links=tuple(links),
         groups=groups_of(links),
         sharing=tuple((store.account(one), store.account(other)) for one, other in sharing),
-        warnings=(*_cautions_of_model(searcher), *cautions_of_index(store)),
+        warnings=(
+            *_cautions_of_model(searcher),
+            *of_foreign([store.id(at) for at in store.live[store.foreign[store.live]].tolist()]),
+            *cautions_of_index(store),
+        ),
         model=searcher.verifier.name,
         model_sha256=searcher.verifier.sha256,
         version=adhominem.__version__,
@@ -218,7 +226,7 @@ def _nearest_pairs(
         for number, near in zip(
             part.tolist(), searcher.nearest(queries, _NEAREST, theirs), strict=True
         ):
-            for other in near.tolist():
+            for other in near[~store.foreign[near]].tolist():
                 one, two = (
                     (number, other) if accounts[number] < accounts[other] else (other, number)
                 )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import adhominem
+from adhominem.attribute.ranking import NO_STATEMENT
 from adhominem.errors import NotFoundError, OptionError
 from adhominem.index.build import digest_of
 from adhominem.index.chance import Chance, FalseHits
@@ -43,7 +44,7 @@ class Hit:
     words: int  # and marks: tokens
     log10_bayes_factor: float
     verbal: str  # the words of the scale
-    probability_same_author: float  # under the prior
+    probability_same_author: float | None  # under the prior; None: no statement is made
     at_bound: bool  # whether nothing stronger can be said under these conditions
     other_genre: bool  # whether both seem to be of another genre than the index
     expected_false_hits: float | None  # so strong or stronger; None if it was not measured
@@ -119,7 +120,8 @@ def search_texts(
         sharing = tuple(store.id(number) for number in apart)
         (((once,),), taken_out) = without_shared([[exhibit.document]])  # as it was encoded
         tokens = verifier.lead.tokenizer.tokens(once.text)
-        hits = tuple(_hits(searcher, scored, chance, prior, scale))
+        states = not verifier.no_statement_on([once])[0]
+        hits = tuple(_hits(searcher, scored, chance, prior, scale, states))
         atypicality = verifier.atypicality(levs[at : at + 1])
         seen = with_text(exhibit, once)
         warnings = _cautions(searcher, seen, tokens, atypicality, scored, hits, sharing, taken_out)
@@ -154,22 +156,33 @@ def search_texts(
 
 
 def _hits(
-    searcher: Searcher, scored: Scored, chance: Chance | None, prior: float, scale: VerbalScale
+    searcher: Searcher,
+    scored: Scored,
+    chance: Chance | None,
+    prior: float,
+    scale: VerbalScale,
+    states: bool,
 ) -> Iterator[Hit]:
+    """Those of one text, on which a statement is made if it `states` one; none on foreign hits."""
     store, factors = searcher.store, scored.factors
     for at, number in enumerate(scored.numbers.tolist()):
-        factor = float(factors.log_bayes_factor[at])
+        stated = states and not store.foreign[number]
+        factor = float(factors.log_bayes_factor[at]) if stated else 0.0
         shard, row = store.place(number)
-        false = None if chance is None else chance.expected(factor, len(store))[0]
+        false = None
+        if stated and chance is not None:
+            false = chance.expected(factor, len(store))[0]
         yield Hit(
             id=store.id(number),
             author=store.author(number),
             topic=store.topic(number),
             words=round(float(np.exp(shard.levs.log_tokens[row]))),
             log10_bayes_factor=factor / _LOG_10,
-            verbal=scale.words(factor / _LOG_10),
-            probability_same_author=float(probability_same_author(factor, prior)),
-            at_bound=bool(factors.at_bound[at]),
+            verbal=scale.words(factor / _LOG_10) if stated else NO_STATEMENT,
+            probability_same_author=float(probability_same_author(factor, prior))
+            if stated
+            else None,
+            at_bound=stated and bool(factors.at_bound[at]),
             other_genre=bool(factors.strange[at]),
             expected_false_hits=false,
         )
@@ -186,7 +199,7 @@ def _cautions(
     taken_out: TakenOut,
 ) -> Iterator[Caution]:
     """What to beware of with one text, and with this index."""
-    verifier, lead = searcher.verifier, searcher.verifier.lead
+    store, verifier, lead = searcher.store, searcher.verifier, searcher.verifier.lead
     departures = None
     if verifier.prose is not None:
         departures = [[verifier.prose.departure(exhibit.document.text, tokens)]]
@@ -217,7 +230,9 @@ def _cautions(
             "compare them with `adhominem verify`, which leaves such passages out; remove "
             "boilerplate from the text, and search again",
         )
-    yield from cautions_of_index(searcher.store)
+    foreign = [store.id(number) for number in scored.numbers.tolist() if store.foreign[number]]
+    yield from of_foreign(foreign)
+    yield from cautions_of_index(store)
     if hits and sum(hit.other_genre for hit in hits) > _MANY_STRANGE * len(hits):
         yield caution(
             "other_genre_than_index",
@@ -227,6 +242,18 @@ def _cautions(
             "are too large",
             "search an index of texts of its genre, or compare the hits with `adhominem verify` "
             "and a population of that genre",
+        )
+
+
+def of_foreign(ids: Sequence[str]) -> Iterator[Caution]:
+    """Texts of an index that are not what the model was made for."""
+    if ids:
+        yield caution(
+            "foreign",
+            "texts of the index that are not running prose of a kind that the model knows "
+            f"({len(ids):,}): {listed(ids)}",
+            "no statement is made on them",
+            "remove them with `adhominem index --remove`",
         )
 
 

@@ -62,6 +62,7 @@ class Texts:
     counted: Bytes  # (texts,): 1 where a LEV is in the sums, 0 of later copies
     levs: PackedLevs
     sums: FloatArray  # (lev_size,): of LEVs
+    foreign: Bytes  # (texts,): 1 of a text on which no statement is made
     packed: Strings | None = None  # the texts themselves, if they are kept
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -76,6 +77,7 @@ class Texts:
             "digests": self.digests,
             "counted": self.counted,
             "sums": self.sums.astype(np.float32),
+            "foreign": self.foreign,
             **kept,
         }
 
@@ -116,6 +118,7 @@ class Texts:
                 checked(arrays, "counted", "u1", count),
                 levs,
                 checked(arrays, "sums", "f4", size),
+                checked(arrays, "foreign", "u1", count),
                 Strings.from_arrays("texts", arrays, count) if "texts.ends" in arrays else None,
             )
         except ValueError as error:
@@ -268,6 +271,13 @@ class Store:
     def account(self, number: int) -> str:
         """The author of a text, or its id where that is unknown."""
         return self.author(number) or self.id(number)
+
+    @cached_property
+    def foreign(self) -> BoolArray:
+        """(numbers,): texts on which no statement is made: no prose of a kind the model knows."""
+        return np.concatenate(
+            [np.zeros(0, dtype=bool), *(shard.foreign != 0 for shard in self.shards)]
+        )
 
     def topic(self, number: int) -> str:
         """The topic of a text; empty if unknown."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import adhominem
-from adhominem.arrays import BoolArray, FloatArray
+from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.errors import AdHominemWarning, InputError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
@@ -29,13 +29,22 @@ from adhominem.models.writing import trained_on
 from adhominem.pairs.passages import without_recurring
 from adhominem.scoring.calibration import Bounds, Calibration, Conditions, cells
 from adhominem.scoring.decision import probability_same_author
-from adhominem.scoring.fitting import Fitted, empirical_bounds, fit, group_weights
+from adhominem.scoring.fitting import (
+    Fitted,
+    empirical_bounds,
+    fit,
+    fit_one_genre,
+    group_weights,
+)
+from adhominem.scoring.members import MemberScorer
+from adhominem.scoring.scorer import Scorer
 from adhominem.text.files import Document
 from adhominem.text.writing import locked
 from adhominem.verify.verifier import Verifier, load
 
 LENGTHS = (100, 150, 250, 500, 1_000)  # words that texts are cut to, beside whole ones
 _CASES = 12  # of each class, of each set under each condition
+_OF_GENRE = 200  # texts of a set, and pairs, that show what sets genres apart
 _FOLDS = 5
 _FEWEST = 30  # cases of each class: fewer fix no parameters
 _FEWEST_AUTHORS = 2 * _FOLDS  # with several texts
@@ -101,35 +110,73 @@ def _calibrate(
     on_documents: Callable[[int], None],
 ) -> CalibrationReports:
     card = read_card(folder)
+    # As if it had never been calibrated: what it was calibrated to before must not count twice.
+    scorer = Scorer.of([member.scorer for member in verifier.members], None, name=verifier.name)
     names = tuple(of_set.name for of_set in material)
     parts: list[Part] = []
     numbers: dict[object, int] = {}  # of all cases
+    some: list[tuple[Levs, list[str]]] = []  # of each set: LEVs, and authors
     for of_set in material:
         if not of_set.documents:
             continue
         levs = of_set.encode(encode, on_documents)
-        simulated = SimulatedCases(verifier.scorer, of_set, levs, names, numbers)
+        some.append(_some_of(levs, of_set.documents))
+        simulated = SimulatedCases(scorer, of_set, levs, names, numbers)
         for number, condition in enumerate(conditions()):
             drawn = of_set.cases(condition, cases, seed=number)
             if drawn is not None:
                 parts += simulated.parts(drawn)
     _check_cases(parts)
-    fitting = _Fitting(verifier, parts)
+    fitting = _Fitting(scorer.members, parts)
     alone = fitting.report(names, population=False)
     assert alone is not None  # both classes were checked for
-    reports = CalibrationReports(fitting.calibration, alone, fitting.report(names, population=True))
+    calibration = with_one_genre(verifier, fitting.calibration, some)
+    reports = CalibrationReports(calibration, alone, fitting.report(names, population=True))
     validation = fitting.validation()
     write_calibration(
         folder,
-        fitting.calibration,
+        calibration,
         reports.alone,
         reports.population,
         adhominem.__version__,
         validation,
-        card=card
-        and calibrated_card(card, fitting.calibration, alone, reports.population, validation),
+        card=card and calibrated_card(card, calibration, alone, reports.population, validation),
     )
     return reports
+
+
+def _some_of(levs: Levs, documents: Sequence[Document]) -> tuple[Levs, list[str]]:
+    """Some texts of a set by chance: their LEVs and authors."""
+    rows = np.random.default_rng(0).permutation(len(documents))[:_OF_GENRE]
+    return levs[rows], [documents[at].author for at in rows.tolist()]
+
+
+def with_one_genre(
+    verifier: Verifier, calibration: Calibration, sets: Sequence[tuple[Levs, Sequence[str]]]
+) -> Calibration:
+    """A calibration that can also tell whether two sides are of one genre, by texts of several.
+
+    `sets` are the LEVs and the authors of some texts of each.
+    """
+    scorers = [member.scorer for member in verifier.members]
+    scorer = Scorer.of(scorers, calibration, verifier.scorer.lead)
+    rng = np.random.default_rng(0)
+    evidence, is_one = [np.zeros(0)], [np.zeros(0, dtype=bool)]
+    for at, (levs, authors) in enumerate(sets):
+        for one in (True, False):
+            others = [at] if one else [number for number in range(len(sets)) if number != at]
+            for number in others:
+                theirs, names = sets[number]
+                count = _OF_GENRE // len(others) + 1
+                first, second = (rng.integers(0, len(of), count) for of in (authors, names))
+                two = [authors[a] != names[b] for a, b in zip(first, second, strict=True)]
+                found = scorer.scores(levs[first[two]], theirs[second[two]]).one_genre
+                if found is not None:
+                    evidence.append(found)
+                    is_one.append(np.full(len(found), one))
+    slope, constant = fit_one_genre(np.concatenate(evidence), np.concatenate(is_one))
+    weights = replace(calibration.weights, genre_slope=slope, genre_constant=constant)
+    return replace(calibration, weights=weights)
 
 
 def _check_enough(texts: Mapping[str, Sequence[Document]]) -> None:
@@ -184,7 +231,7 @@ class CalibrationReports:
 class _Fitting:
     """The calibration of a model by some cases, and what it says of each without having seen it."""
 
-    def __init__(self, verifier: Verifier, parts: Sequence[Part]) -> None:
+    def __init__(self, members: Sequence[MemberScorer], parts: Sequence[Part]) -> None:
         together = merged(parts)
         self.parts = parts = [part for part, _ in together]
         self.sizes = [len(part.condition) for part in parts]
@@ -193,7 +240,7 @@ class _Fitting:
         self.authors = np.concatenate([part.authors for part in parts])  # (cases, 2)
         self.conditions = Conditions.joined([part.cases.conditions for part in parts])
         self.weight = group_weights(np.concatenate([of for _, of in together]), self.same_author)
-        self.start = Fitted.start(verifier.scorer.members)
+        self.start = Fitted.start(members)
 
     @cached_property
     def fitted(self) -> Fitted:

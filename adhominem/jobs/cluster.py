@@ -8,7 +8,7 @@ from itertools import compress
 from pathlib import Path
 
 import adhominem
-from adhominem.arrays import BoolArray, FloatArray
+from adhominem.arrays import BoolArray
 from adhominem.attribute.cluster import (
     ClusteredText,
     Clustering,
@@ -26,17 +26,21 @@ from adhominem.jobs.encoded_corpus import (
 )
 from adhominem.jobs.inputs import Watch, check_page_name, unwatched
 from adhominem.jobs.workers import encoder
-from adhominem.map.corpus_map import MappedDocument, remarks_of, remarks_on_population
+from adhominem.map.corpus_map import (
+    MappedDocument,
+    remarks_of,
+    remarks_on_foreign,
+    remarks_on_population,
+    stated,
+)
 from adhominem.models.folder import DEFAULT_MODEL
 from adhominem.pairs.duplicates import originals
 from adhominem.scoring.population import Population
-from adhominem.scoring.scorer import square
 from adhominem.text.files import Document, noting_inputs, path_of
 from adhominem.text.writing import write_whole
-from adhominem.verify.cautions import listed
 from adhominem.verify.verifier import Verifier, load
 
-PRIOR = 0.25  # that two clusters are by one person: see LOG.md for what it was chosen over
+PRIOR = 0.25  # that two clusters are by one person: what was tried is in docs/decisions.md
 
 
 def cluster_corpus(
@@ -141,7 +145,7 @@ def cluster_encoded(
     with watch("comparing", texts * (texts - 1) // 2) as on_pairs:
         scored = verifier.scorer.all_pairs(read.levs, read.population, on_pairs=on_pairs)
     foreign = verifier.no_statement_on(read.documents)  # (texts,)
-    factors = _stated(scored.log_bayes_factor, foreign)
+    factors = stated(scored.log_bayes_factor, foreign)
     partition, clusters, told = cluster_originals(factors, prior_same_author, first)
     home = {text: cluster.number for cluster in clusters for text in cluster.texts}
     strange = verifier.foreign(read.documents, read.levs) & ~foreign
@@ -157,7 +161,10 @@ def cluster_encoded(
     known = [at for at, document in enumerate(mapped) if document.author]
     remarks = [
         *read.remarks,
-        *_of_foreign([document.name for document in compress(mapped, foreign)]),
+        *remarks_on_foreign(
+            [document.name for document in compress(mapped, foreign)],
+            "the prior alone says whether they are by one person",
+        ),
         *(_otherwise(verifier, read, foreign, prior_same_author, first) if read.are_few else ()),
         *remarks_of(mapped, read.documents, read.population is not None),
         *remarks_on_population(verifier, read.population, scored),
@@ -195,22 +202,6 @@ def cluster_encoded(
     )
 
 
-def _stated(log_bayes_factors: FloatArray, foreign: BoolArray) -> FloatArray:
-    """(texts, texts): from those of all pairs (pairs,); 0 where no statement is made on a text."""
-    factors = square(log_bayes_factors)
-    factors[foreign] = factors[:, foreign] = 0.0
-    return factors
-
-
-def _of_foreign(names: Sequence[str]) -> Iterator[str]:
-    if names:
-        yield (
-            "no statement is made on texts that are not running prose of a kind that the model "
-            f"knows: {listed(names)}; the Bayes factors of all pairs with them are 1, so the prior "
-            "alone says whether they are by one person"
-        )
-
-
 def _otherwise(
     verifier: Verifier,
     read: EncodedCorpus,
@@ -225,7 +216,7 @@ def _otherwise(
     """
     with suppress(OptionError):  # very few are no population at all
         scored = verifier.scorer.all_pairs(read.levs, verifier.population_of(read.levs))
-        factors = _stated(scored.log_bayes_factor, foreign)
+        factors = stated(scored.log_bayes_factor, foreign)
         _, clusters, _ = cluster_originals(factors, prior_same_author, first)
         people = "author" if len(clusters) == 1 else "authors"
         yield f"if these texts were their own population, there would be {len(clusters)} {people}"

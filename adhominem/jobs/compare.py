@@ -103,8 +103,8 @@ def explain_files(
 ) -> Explanation:
     """Compare two files or folders as `verify_files` does, and explain what made the result.
 
-    The explanation is written to `output`, if there is one, in the `format` html, terminal, png or
-    latex; by default the ending of its name decides.
+    The explanation is written to `output`, if there is one, in the `format` html or terminal; by
+    default the ending of its name decides.
     """
     from adhominem.explain.explanation import explain_texts
     from adhominem.render.output import format_of, write_explanation

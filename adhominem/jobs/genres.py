@@ -20,7 +20,7 @@ from adhominem.models.folder import (
     read_calibration,
 )
 from adhominem.models.layout import CALIBRATION, STYLES
-from adhominem.models.writing import replace_files, genres_file
+from adhominem.models.writing import genres_file, replace_files
 from adhominem.scoring.rows import column_means
 from adhominem.text.readers import find_sources, read_documents
 from adhominem.text.writing import locked

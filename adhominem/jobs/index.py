@@ -109,12 +109,14 @@ def index_files(
             texts = _documents(sources, join_authors, skipped, on_bytes)
             with encoder_on(engine, model, verifier, jobs, device, folder) as encode:
                 new = stop_or_skip(writer.new(texts), skipped)
-                for batch in encoded_batches(new, encode):
+                for batch in map(list, encoded_batches(new, encode)):
+                    foreign = verifier.no_statement_on([text for text, _ in batch]).tolist()
                     rows = (
-                        lev if isinstance(lev, InputError) else (text, lev) for text, lev in batch
+                        lev if isinstance(lev, InputError) else (text, lev, is_foreign)
+                        for (text, lev), is_foreign in zip(batch, foreign, strict=True)
                     )
-                    for document, lev in stop_or_skip(rows, skipped):
-                        writer.add(document, lev)
+                    for document, lev, is_foreign in stop_or_skip(rows, skipped):
+                        writer.add(document, lev, foreign=is_foreign)
                         if not writer.waiting:
                             taken(encode)
                 writer.flush()

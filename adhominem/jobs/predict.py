@@ -61,7 +61,7 @@ class Predicted:
     scored_now: int  # by this run
     texts_encoded: int  # distinct texts that this run encoded
     calibrated: bool
-    no_statement: int  # answers in the file that state nothing, as a text is not running prose
+    no_statement: int  # answers in the file that state nothing: foreign texts, or two genres
     population_texts: int  # 0: no population was used
     warnings: tuple[Caution, ...]  # of the model, the population and the texts of this run
 
@@ -88,8 +88,8 @@ def predict(
     folders. `output` is a file, or a folder for `answers.jsonl`. `population` is where the texts
     of a relevant population lie, or `input` for the path of the cases; the texts of a case are left
     out of it for that case. Answers within 0.5 ± `delta` become 0.5. On a case with a text that is
-    not running prose of a kind that the model knows, no statement is made: the log Bayes factor is
-    0, and the value 0.5.
+    not running prose of a kind that the model knows, and without a population on one that seems to
+    be of two genres, no statement is made: the log Bayes factor is 0, and the value 0.5.
 
     `max_memory` is for the LEVs of texts that are kept in case they come again, in MB; the model
     and the population take theirs besides. With the `engine` `ray`, texts are encoded on a Ray
@@ -164,13 +164,17 @@ def predict(
             scored: dict[str, tuple[float, float] | None]
             scored = {case.id: None for case in good if case.id in foreign}
             if stated := [at for at, case in enumerate(good) if case.id not in foreign]:
-                factors = verifier.score(
+                found = verifier.scorer(
                     [first[at] for at in stated], [second[at] for at in stated], relevant
                 )
+                factors = found.log_bayes_factor
                 probability = probability_same_author(factors, prior_same_author)
                 values = without_weak_answers(probability, delta)
                 both = zip(values.tolist(), factors.tolist(), strict=True)
-                scored |= {good[at].id: answer for at, answer in zip(stated, both, strict=True)}
+                scored |= {
+                    good[at].id: None if of_two else answer
+                    for at, answer, of_two in zip(stated, both, found.two_genres, strict=True)
+                }
             partial.add(batch, digests, scored)
         partial.finish()
     return Predicted(

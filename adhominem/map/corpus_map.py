@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
 import adhominem
-from adhominem.arrays import AnyLevs, FloatArray, Rows
+from adhominem.arrays import AnyLevs, BoolArray, FloatArray, Rows
 from adhominem.attribute.cluster import Cluster, cluster_originals
 from adhominem.errors import OptionError
 from adhominem.map.tree import Join, join_all, leaf_order
@@ -30,7 +31,7 @@ from adhominem.scoring.population import Population
 from adhominem.scoring.rows import column_means, products
 from adhominem.scoring.scorer import square
 from adhominem.text.files import Document
-from adhominem.verify.cautions import cautions_of_many
+from adhominem.verify.cautions import cautions_of_many, listed
 from adhominem.verify.verifier import Verifier
 
 _NEAREST = 5  # documents that are named beside each
@@ -158,7 +159,8 @@ def map_documents(
     if len(documents) != len(levs):
         raise OptionError(f"{len(documents)} documents, {len(levs)} LEVs; expected as many")
     parts = verifier.scorer.columns(levs)
-    strange = verifier.foreign(documents, levs)
+    no_statement = verifier.no_statement_on(documents)  # (documents,)
+    strange = verifier.foreign(documents, levs) & ~no_statement
     mapped = tuple(
         MappedDocument(
             document.id or f"document {at}",
@@ -171,14 +173,15 @@ def map_documents(
     pairs = len(documents) * (len(documents) - 1) // 2
     with watch("comparing", pairs) as on_pairs:
         scored = verifier.scorer.all_pairs(levs, population, on_pairs=on_pairs)
-    unbounded, log10 = square(scored.unbounded), square(scored.log_bayes_factor) / _LOG_10
+    unbounded = stated(scored.unbounded, no_statement)
+    factors = stated(scored.log_bayes_factor, no_statement)
+    log10 = factors / _LOG_10
     # Bounds make strong Bayes factors equal. Which of them come first, the unbounded ones decide:
     # they count for a millionth, too little to be seen in a number.
     ranked = log10 + _TIES * unbounded / max(float(np.nanmax(np.abs(unbounded), initial=0)), 1.0)
     joins = join_all(ranked, linkage)
     clusters: tuple[Cluster, ...] = ()
     if prior_same_author is not None:
-        factors = square(scored.log_bayes_factor)
         _, clusters, _ = cluster_originals(
             factors, prior_same_author, originals([document.text for document in documents])
         )
@@ -191,6 +194,10 @@ def map_documents(
         pictures = projections(lev_products(parts, population), seed, on_picture)
     cautions = [
         *remarks,
+        *remarks_on_foreign(
+            [document.name for document in compress(mapped, no_statement)],
+            "they tell nothing of who wrote them",
+        ),
         *remarks_of(mapped, documents, population is not None),
         *remarks_on_population(verifier, population, scored),
     ]
@@ -297,6 +304,23 @@ def _nearest(ranked: FloatArray) -> tuple[tuple[int, ...], ...]:
     table = np.where(np.isnan(ranked), -np.inf, ranked)
     most = min(_NEAREST, len(table) - 1)
     return tuple(tuple(np.argsort(-row, kind="stable")[:most].tolist()) for row in table)
+
+
+def stated(log_bayes_factors: FloatArray, no_statement: BoolArray) -> FloatArray:
+    """(texts, texts): from those of all pairs (pairs,); 0 where no statement is made on a text."""
+    factors = square(log_bayes_factors)
+    factors[no_statement] = factors[:, no_statement] = 0.0
+    np.fill_diagonal(factors, np.nan)
+    return factors
+
+
+def remarks_on_foreign(names: Sequence[str], meaning: str) -> Iterator[str]:
+    """Texts on which no statement is made, and what that means for the result."""
+    if names:
+        yield (
+            "no statement is made on texts that are not running prose of a kind that the model "
+            f"knows: {listed(names)}; the Bayes factors of all pairs with them are 1, so {meaning}"
+        )
 
 
 def remarks_of(

@@ -1,7 +1,7 @@
 """What lies in a model's folder: every file, what it is for, and what depends on it.
 
 This is the one place that names them. A model's hash is that of all files on which its answers,
-its warnings or a report depend (`hashed`); others are for people, or for other programs.
+its warnings or a report depend (`hashed`); others are for people.
 
 A model is a network or an n-gram model by itself, or an ensemble, whose folder holds its members'
 folders. Its calibration, the pairs behind it and the words for its genres are those of the folder
@@ -137,12 +137,6 @@ AUTHORS = ModelFile(
     largest=64 * _MB,  # of millions of people
     kept=False,
 )
-GRAPH = ModelFile(
-    "encoder.onnx",
-    "the network for other programs, if it was exported: AdHominem itself does not read it",
-    (NETWORK,),
-    largest=1024 * _MB,
-)
 CARD = ModelFile("README.md", "the model card", EVERY)
 COURSE = ModelFile(
     "training.jsonl", "the course of training, an epoch a line", SINGLE, largest=1024 * _MB
@@ -153,5 +147,5 @@ ENTROPY = ModelFile("entropy.png", "its entropy curves", (NETWORK,), kept=False)
 LAYOUT = (
     *(CONFIG, WEIGHTS, TOKENIZER, NGRAM_LIST, STYLES, TYPICALITY),
     *(CALIBRATION, VALIDATION, GENRES, PROSE, MACHINE, GENERATION),
-    *(AUTHORS, GRAPH, CARD, COURSE, CURVES, ENTROPY),
+    *(AUTHORS, CARD, COURSE, CURVES, ENTROPY),
 )

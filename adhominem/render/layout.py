@@ -9,8 +9,8 @@ A contribution has a sign and five levels, fifths of the strongest one that is s
 the eye must tell apart differs in its hue alone: passages have bars and tokens have backgrounds,
 and the two signs have two styles of line.
 
-The pieces of a text are the text: each character is in one of them, and only in one. For terminals,
-pictures and PDFs, they are laid out in lines, and each passage begins a new one.
+The pieces of a text are the text: each character is in one of them, and only in one. For terminals
+and PDFs, they are laid out in lines, and each passage begins a new one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ TOKEN_COLOURS: tuple[str, ...] = (
 # Teal and orange, after ColorBrewer's BrBG and PuOr: the colour-blind tell them apart.
 SAME_COLOURS: tuple[str, ...] = ("#e2f3f0", "#bfe5df", "#96d3ca", "#69bfb4", "#3faa9d")
 DIFFERENT_COLOURS: tuple[str, ...] = ("#feedd3", "#fdd9a8", "#fcc077", "#f4a548", "#e58a1f")
-SAME_LINE, DIFFERENT_LINE = "#01665e", "#8a4500"
 
 _ATOMS = re.compile(r"\s+|\S+")
 _NEGLIGIBLE = 0.001 * log(10)  # nats; where the strongest is weaker, nothing is coloured
@@ -101,7 +100,7 @@ def contribution_colour(level: int) -> str:
 
 
 def contribution_class(level: int) -> str:
-    """The name of a level of -5 to 5 in style sheets and LaTeX: same1 to same5, diff1 to diff5."""
+    """The name of a level of -5 to 5 in style sheets: same1 to same5, diff1 to diff5."""
     if level == 0:
         return ""
     return f"same{level}" if level > 0 else f"diff{-level}"

@@ -9,7 +9,7 @@ from adhominem.errors import OptionError
 from adhominem.explain.explanation import Explanation
 from adhominem.text.writing import write_whole
 
-_BY_ENDING = {".html": "html", ".htm": "html", ".png": "png", ".tex": "latex", ".txt": "terminal"}
+_BY_ENDING = {".html": "html", ".htm": "html", ".txt": "terminal"}
 
 
 def format_of(output: Path, chosen: str | None = None) -> str:
@@ -24,14 +24,9 @@ def format_of(output: Path, chosen: str | None = None) -> str:
 
 def write_explanation(explanation: Explanation, output: Path, chosen: str | None = None) -> None:
     """Write an explanation in the format `chosen`, or in that of the file's ending."""
-    format = format_of(output, chosen)
-    if format == "png":
-        from adhominem.render.png import png_heat_map
-
-        png_heat_map(explanation, output)
-        return
+    text = explanation_text(explanation, format_of(output, chosen))
     with write_whole(output) as file:
-        file.write(explanation_text(explanation, format))
+        file.write(text)
 
 
 def explanation_text(
@@ -40,17 +35,11 @@ def explanation_text(
     environment: Mapping[str, str] | None = None,
     width: int = 80,
 ) -> str:
-    """An explanation as html, latex, or for a terminal of some environment and width."""
-    if format == "png":
-        raise OptionError("a picture goes to a file; expected -o picture.png")
+    """An explanation as html, or for a terminal of some environment and width."""
     if format == "html":
         from adhominem.render.html import explanation_page
 
         return explanation_page(explanation)
-    if format == "latex":
-        from adhominem.render.latex import latex_heat_map
-
-        return latex_heat_map(explanation)
     from adhominem.render.terminal import terminal_colours, terminal_heat_map
 
     colours = terminal_colours(environment or {}, environment is not None)

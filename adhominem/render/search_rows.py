@@ -32,7 +32,9 @@ def hit_rows(searched: Searched) -> list[list[str]]:
             f"{hit.words:,}",
             signed(hit.log10_bayes_factor) + ("*" if hit.at_bound else ""),
             hit.verbal,
-            show_probability(hit.probability_same_author),
+            "–"
+            if hit.probability_same_author is None
+            else show_probability(hit.probability_same_author),
             "–" if hit.expected_false_hits is None else expected(hit.expected_false_hits),
         ]
         for hit in searched.hits

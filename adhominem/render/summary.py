@@ -221,21 +221,3 @@ def sign(contribution: float) -> int:
 def speaks_for(contribution: float) -> str:
     """The proposition that a contribution supports, or `neither`."""
     return ("neither", "one author", "different authors")[sign(contribution)]
-
-
-def caption(explanation: Explanation) -> str:
-    """How to read a heat map that has no views to choose from."""
-    if explanation.has_attention:
-        said = (
-            "Blue bars: how much of the attention a passage got. Red: how much of its passage's "
-            f"attention a token got. {NOT_WHY}"
-        )
-    else:
-        said = (
-            f"{NO_ATTENTION} Teal: the passage speaks for one author. Orange: for different "
-            "authors."
-        )
-    return (
-        f"{said} The number beside a passage is what it contributes to the log10 Bayes factor. All "
-        f"of them add up to {contributed(explanation.balance.log_bayes_factor)}."
-    )

@@ -72,6 +72,7 @@ class Scores:
     kept: BoolArray | None  # (pairs, cohort): which texts of the population are not the pair's own
     fit: FloatArray  # how much better than none the population fits the texts; 0 without one
     conditions: Conditions
+    one_genre: FloatArray | None = None  # (pairs,): that both sides are of one, where it matters
 
     @property
     def total(self) -> FloatArray:
@@ -92,6 +93,8 @@ class Weights:
     snorm_constant: _Weight = 0.0
     snorm_small: _Weight = 0.0  # times one over the root of the number of its texts
     usual_deviation: NotNegative = 1.0  # of what a side has with texts by others
+    genre_slope: NotNegative = 0.0  # of the evidence that both sides are of one genre, in log odds
+    genre_constant: _Weight = 0.0
 
     def __call__(self, scores: Scores) -> FloatArray:
         """(pairs,): the log Bayes factors."""
@@ -110,6 +113,15 @@ class Weights:
             + self.snorm_constant
             + self.snorm_small / np.sqrt(np.maximum(population, 1))
         )
+
+    def one_genre(self, scores: Scores) -> FloatArray | None:
+        """(pairs,): the log odds that both sides are of one genre; None where it is taken for so.
+
+        With a population it is, and where the model has not learnt to tell genres apart.
+        """
+        if scores.one_genre is None or not self.genre_slope:
+            return None
+        return self.genre_constant + self.genre_slope * scores.one_genre
 
     def slope(self, scores: Scores) -> FloatArray:
         """(pairs,): what a nat more of the members' evidence adds, all else as it is."""

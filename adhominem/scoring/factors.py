@@ -19,6 +19,7 @@ class LogBayesFactors:
     lower_bound: FloatArray  # for these conditions; infinite if the model is not calibrated
     upper_bound: FloatArray
     strange: BoolArray  # whether the population is of another genre, and so was not used
+    two_genres: BoolArray  # whether both sides seem to be of two: nothing is said then, it is 0
     calibrated: bool
 
     @staticmethod
@@ -38,7 +39,7 @@ class LogBayesFactors:
     def replaced(self, chosen: BoolArray, others: LogBayesFactors) -> LogBayesFactors:
         """These, with others in place of those chosen, whose population was strange."""
         values = {}
-        for name in ("unbounded", "log_bayes_factor", "lower_bound", "upper_bound"):
+        for name in ("unbounded", "log_bayes_factor", "lower_bound", "upper_bound", "two_genres"):
             values[name] = getattr(self, name).copy()
             values[name][chosen] = getattr(others, name)
         return replace(self, **values, strange=chosen)
@@ -47,5 +48,6 @@ class LogBayesFactors:
     def at_bound(self) -> BoolArray:
         """Whether a bound, and not the score, decides what is reported."""
         return np.asarray(
-            (self.unbounded <= self.lower_bound) | (self.unbounded >= self.upper_bound)
+            (self.log_bayes_factor <= self.lower_bound)
+            | (self.log_bayes_factor >= self.upper_bound)
         )

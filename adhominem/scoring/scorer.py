@@ -214,7 +214,7 @@ class Scorer:
             member.evidence_among(table, log_tokens, first, second, population)
             for member, table in zip(self.members, tables, strict=True)
         ]
-        return _scores_of(evidence, conditions)
+        return _scores_of(evidence, conditions, self.lead)
 
     def without(self, genre: str) -> Scorer:
         """This scorer as if a genre were unknown."""
@@ -338,10 +338,15 @@ class Scorer:
         strange = np.zeros(len(unbounded), dtype=bool)
         if self.calibration is None:
             nowhere = np.full(len(unbounded), np.inf)
-            return LogBayesFactors(unbounded, unbounded, -nowhere, nowhere, strange, False)
+            return LogBayesFactors(unbounded, unbounded, -nowhere, nowhere, strange, strange, False)
         lower, upper = self.calibration.limits(scores.conditions)
-        bounded = np.clip(unbounded, lower, upper)
-        return LogBayesFactors(unbounded, bounded, lower, upper, strange, True)
+        log_odds, two_genres = self.weights.one_genre(scores), strange
+        bounded = unbounded
+        if log_odds is not None:
+            two_genres = log_odds < 0
+            bounded = np.where(two_genres, 0.0, if_one_genre(unbounded, log_odds))
+        bounded = np.clip(bounded, lower, upper)
+        return LogBayesFactors(unbounded, bounded, lower, upper, strange, two_genres, True)
 
     def _scores(self, first: Sides, second: Sides, population: Population | None) -> Scores:
         """Those of some pairs at once."""
@@ -357,7 +362,7 @@ class Scorer:
             values = one.log_bayes_factor
             if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
                 raise out_of_range(" ".join(["the model", *self.name.split(), "gives scores"]))
-        return _scores_of(evidence, conditions)
+        return _scores_of(evidence, conditions, self.lead)
 
     def _nothing(self) -> Scores:
         """Of no pairs."""
@@ -375,6 +380,16 @@ class Scorer:
             ([part[at] for part in parts[0]], [part[at] for part in parts[1]])
             for at in range(len(self.members))
         ]
+
+
+def if_one_genre(log_bayes_factor: FloatArray, log_odds: FloatArray) -> FloatArray:
+    """(pairs,): of texts that are of one genre with such odds; of two, they say nothing.
+
+    1 + p (BF - 1), where p is the probability of one genre if two people wrote them.
+    """
+    return np.asarray(
+        np.logaddexp(log_bayes_factor - np.logaddexp(0, -log_odds), -np.logaddexp(0, log_odds))
+    )
 
 
 def square(pairs: FloatArray) -> FloatArray:
@@ -406,7 +421,7 @@ def _with_parameters(
     )
 
 
-def _scores_of(evidence: Sequence[Evidence], conditions: Conditions) -> Scores:
+def _scores_of(evidence: Sequence[Evidence], conditions: Conditions, lead: int) -> Scores:
     """The members' evidence together."""
     against = None
     if all(one.against is not None for one in evidence):
@@ -422,6 +437,7 @@ def _scores_of(evidence: Sequence[Evidence], conditions: Conditions) -> Scores:
         next((one.kept for one in evidence if one.kept is not None), None),
         np.asarray(np.sum(fits, axis=0)) if fits else np.zeros(len(conditions)),
         conditions,
+        evidence[lead].one_genre,
     )
 
 
@@ -437,12 +453,14 @@ def _joined(parts: Sequence[Scores]) -> Scores:
         )
         against = first, second
     kept = [part.kept for part in parts if part.kept is not None]
+    one_genre = [part.one_genre for part in parts if part.one_genre is not None]
     return Scores(
         tuple(np.concatenate(one) for one in zip(*(part.members for part in parts), strict=True)),
         against,
         np.concatenate(kept) if kept else None,
         np.concatenate([part.fit for part in parts]),
         Conditions.joined([part.conditions for part in parts]),
+        np.concatenate(one_genre) if one_genre else None,
     )
 
 

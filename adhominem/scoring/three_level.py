@@ -60,7 +60,8 @@ class Levels:
     known_genre_rest: Positive = 0.05  # the same of the rest
     unknown_genre_rest: Positive = 0.3
     unknown_log_odds: float = 0.0  # prior, of a genre that is not known
-    genre_sharpness: NotNegative = 0.4  # exponent of the evidence for a genre
+    genre_sharpness: NotNegative = 0.4  # exponent of a population's evidence for a genre
+    genre_sharpness_alone: NotNegative = 0.8  # of the compared texts', where they are all there is
     length_power: float = 0.6  # 1: each text counts as if it were as far from c as is expected
 
 
@@ -246,7 +247,8 @@ class Centre:
             text = part.text + part.length * population.noise
             near = population.mean
             spread = (part.author / population.authors + text / population.texts) / size
-        shares = _genre_shares(levels, genres, near, spread[:, None])
+        alone = population is None
+        shares = _genre_shares(levels, genres, near, spread[:, None], alone=alone)
         places, spread_of_genres = genres.places, levels.unknown_genre * genres.variances
         mean = shares[:, :-1] @ places
         variance = levels.known_genre / size + shares[:, :-1] @ np.square(places) - np.square(mean)
@@ -279,8 +281,11 @@ def _genre_shares(
     genres: Genres,
     near: FloatArray,
     spread: FloatArray,
+    *,
+    alone: bool,
 ) -> FloatArray:
     """(pairs, genres + 1): the posterior of each known genre, and last of any other."""
+    sharpness = levels.genre_sharpness_alone if alone else levels.genre_sharpness
     places, size = genres.places, genres.directions
     nearby = levels.known_genre / size + spread  # (pairs, 1)
     apart = np.square(near).sum(axis=1, keepdims=True) - 2 * near @ places.T
@@ -288,7 +293,7 @@ def _genre_shares(
     log_known = apart / nearby + size * np.log(nearby)
     other = levels.known_genre / size + levels.unknown_genre * genres.variances + spread
     log_other = (np.square(near) / other + np.log(other)).sum(axis=1, keepdims=True)
-    logits = -0.5 * levels.genre_sharpness * np.concatenate([log_known, log_other], axis=1)
+    logits = -0.5 * sharpness * np.concatenate([log_known, log_other], axis=1)
     logits[:, -1] += levels.unknown_log_odds
     logits -= logits.max(axis=1, keepdims=True)
     shares = np.exp(logits)
@@ -310,7 +315,45 @@ def genre_shares(
         noise_of(log_tokens)[None],
         present,
     )
-    return np.asarray(_genre_shares(levels, genres, near, spread[:, None])[0])
+    return np.asarray(_genre_shares(levels, genres, near, spread[:, None], alone=True)[0])
+
+
+def one_genre(levels: Levels, genres: Genres, sight: Sight) -> FloatArray:
+    """(pairs,): the log Bayes factor, in nats, of one c for both sides against one for each.
+
+    By the directions in which genres differ, as if each side were by an author of its own.
+    """
+    part, size, places = levels.genre_part, genres.directions, genres.places
+    near, spread = zip(
+        *(_middle(part, size, sight.genre, sight.noise, side) for side in sight.of_side),
+        strict=True,
+    )
+    u, v = near  # (pairs, directions)
+    known = levels.known_genre / size
+    one, other = (known + of_side[:, None] for of_side in spread)  # (pairs, 1)
+    lengths = np.square(places).sum(axis=1)  # (genres,)
+    first, second = (
+        np.square(at).sum(axis=1, keepdims=True) - 2 * at @ places.T + lengths for at in near
+    )  # (pairs, genres)
+    across = (u * v).sum(axis=1, keepdims=True) - (u + v) @ places.T + lengths
+    both = one * other - known**2  # determinant
+    together = (other * first + one * second - 2 * known * across) / both + size * np.log(both)
+    alone = [first / one + size * np.log(one), second / other + size * np.log(other)]
+    # Of a genre that is not known, direction by direction.
+    broad = known + levels.unknown_genre * genres.variances  # (directions,)
+    one, other = (broad + of_side[:, None] for of_side in spread)  # (pairs, directions)
+    both = one * other - broad**2
+    of_both = (other * u**2 + one * v**2 - 2 * broad * u * v) / both + np.log(both)
+    of_each = [u**2 / one + np.log(one), v**2 / other + np.log(other)]
+    prior = np.append(np.zeros(len(places)), levels.unknown_log_odds)
+    prior -= np.logaddexp.reduce(prior)
+
+    def log_density(of_known: FloatArray, of_unknown: FloatArray) -> FloatArray:
+        terms = np.concatenate([of_known, of_unknown.sum(axis=1, keepdims=True)], axis=1)
+        return np.asarray(np.logaddexp.reduce(prior - 0.5 * terms, axis=1))
+
+    two = [log_density(*side) for side in zip(alone, of_each, strict=True)]
+    return log_density(together, of_both) - two[0] - two[1]
 
 
 @dataclass(frozen=True)
@@ -321,6 +364,7 @@ class Evidence:
     against: tuple[FloatArray, FloatArray] | None = None  # (pairs, cohort): each side, each text
     kept: BoolArray | None = None  # (pairs, cohort): which of these are none of the pair's own
     fit: FloatArray | None = None  # (pairs,): how much better the population fits than none
+    one_genre: FloatArray | None = None  # (pairs,): see `one_genre`; without a population
 
 
 class Comparison:
@@ -524,7 +568,7 @@ def compare(levels: Levels, genres: Genres, sight: Sight, *, with_cohort: bool =
     comparison = Comparison(levels, genres, sight)
     factors = comparison.log_bayes_factor()
     if sight.population is None:
-        return Evidence(factors)
+        return Evidence(factors, one_genre=one_genre(levels, genres, sight))
     against = (comparison.against(0), comparison.against(1)) if with_cohort else None
     alone = Comparison(levels, genres, replace(sight, population=None))
     fit = comparison.log_density() - alone.log_density()
@@ -561,6 +605,7 @@ _SINGLE = (
     "known_genre_rest",
     "unknown_genre_rest",
     "genre_sharpness",
+    "genre_sharpness_alone",
 )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,6 @@ import torch
 import adhominem
 from adhominem.arrays import Array32, IntArray
 from adhominem.config import Config
-from adhominem.encoders.network.export import export_onnx
-from adhominem.encoders.network.network import Batch
 from adhominem.encoders.network.word_vectors import read_word_vectors
 from adhominem.errors import OptionError
 from adhominem.evaluation.pan import summarise
@@ -28,7 +25,7 @@ from adhominem.models.writing import (
     write_typicality,
 )
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.vocabulary import UNKNOWN, Vocabulary, spread_windows
+from adhominem.text.vocabulary import UNKNOWN, Vocabulary
 from adhominem.text.writing import write_folder
 from adhominem.training import distributed
 from adhominem.training.checkpoint import (
@@ -235,8 +232,6 @@ class _Run:
                 documents = genre_documents(task.corpus, task.config.lev_size)
                 genres = genres_of(task.corpus, self._levs(documents), documents)
                 write_genres(folder, genres)
-            if find_spec("onnx") is not None:  # for other programs: AdHominem reads no graph
-                export_onnx(self.model.network.cpu(), self._example(), folder / "encoder.onnx")
             shutil.copy(task.folder / "log.jsonl", folder / "training.jsonl")
             if (task.folder / "tensorboard").exists():
                 shutil.copytree(task.folder / "tensorboard", folder / "tensorboard")
@@ -249,10 +244,3 @@ class _Run:
     def _levs(self, documents: IntArray) -> Array32:
         """(documents, lev_size): the LEVs of training texts, as at inference."""
         return encode_documents(self.model, self.data, documents).cpu().numpy()
-
-    def _example(self) -> Batch:
-        """A batch of a few documents, to show the exporter what flows through the network."""
-        documents = np.arange(min(3, len(self.task.corpus)))
-        data = self._data(self.task.corpus, torch.device("cpu"))
-        spread = spread_windows(data.lengths[documents], data.options)
-        return data.batch(documents, spread, data.labels.topic[documents])

@@ -92,6 +92,7 @@ def cautions_of(
     population: Population | None = None,
     strange_population: bool = False,
     genre_shares: Sequence[Mapping[str, float]] = (),
+    of_two_genres: bool = False,
     genre_names: Mapping[str, str] | None = None,
     copies: Sequence[tuple[Exhibit, Sequence[Exhibit]]] = (),
     departures: Sequence[Sequence[Departure]] | None = None,
@@ -103,7 +104,8 @@ def cautions_of(
     `changed` says whether the model has, since it was `calibrated`. A `strange_population` is of
     another genre than the texts. `misleading` says how often the model misleads without a
     population, in the genre that it guessed and in others, and `longest` up to how many tokens a
-    text it was calibrated for. `genre_shares` are those of each side (`Scorer.genre_shares`).
+    text it was calibrated for. `genre_shares` are those of each side (`Scorer.genre_shares`), and
+    `of_two_genres` says whether these are two (`LogBayesFactors.two_genres`).
     `copies` are those of texts on the same side, which are not in `sides`. With the `departures` of
     the texts from prose, these alone say what is foreign. `machine_written` says of each text
     whether it looks so, and `taken_out` what of the texts was not compared.
@@ -115,8 +117,8 @@ def cautions_of(
         yield from _of_population(sides, population, strange_population)
         yield from _mixed(population, genre_names or {})
         yield from _of_other_length(population, tokens)
-    elif genre_shares:
-        yield from _of_two_genres(genre_shares, genre_names or {})
+    if of_two_genres:
+        yield _of_two_genres(genre_shares, genre_names or {})
     for at, (exhibits, texts, distances) in enumerate(zip(sides, tokens, atypicality, strict=True)):
         yield from _short(exhibits, texts, typicality)
         of_prose = [None] * len(exhibits) if departures is None else departures[at]
@@ -417,20 +419,19 @@ def two_genres(first: Mapping[str, float], second: Mapping[str, float]) -> tuple
 
 def _of_two_genres(
     genre_shares: Sequence[Mapping[str, float]], genre_names: Mapping[str, str]
-) -> Iterator[Caution]:
-    """Without a population, both sides are taken to be of one genre."""
-    if genres := two_genres(*genre_shares):
-        one, other = (genre_names.get(genre, genre) for genre in genres)
-        yield caution(
-            "two_genres",
-            f"the two sides seem to be of two genres: the first is most like {one}, the second "
-            f"most like {other}",
-            "the number then mixes what sets the genres apart with what sets authors apart, and "
-            "errs towards different authors",
-            "compare texts of one genre, or try the model on pairs of these two genres by known "
-            "authors, with `adhominem validate`",
-            decides=True,
-        )
+) -> Caution:
+    """What sets two genres apart cannot be told from what sets two authors apart."""
+    likest = [max(shares, key=shares.__getitem__) for shares in genre_shares if shares]
+    one, *others = [genre_names.get(genre, genre) for genre in likest] or [""]
+    told = f": the first is most like {one}, the second most like {others[0]}"
+    return caution(
+        "two_genres",
+        f"the two sides seem to be of two genres{told if others and others != [one] else ''}",
+        "what sets the genres apart cannot be told from what sets authors apart, so the log Bayes "
+        "factor is 0",
+        "compare texts of one genre",
+        decides=True,
+    )
 
 
 def _by_machines(exhibits: Sequence[Exhibit], look: BoolArray) -> Iterator[Caution]:
@@ -491,10 +492,10 @@ def no_statement(ids: Sequence[str]) -> Iterator[Caution]:
     if ids:
         yield caution(
             "foreign",
-            "pairs with a text that is not running prose of a kind that the model knows "
-            f"({len(ids):,}): {listed(ids)}",
+            "pairs with a text that is not running prose of a kind that the model knows, or of "
+            f"texts that seem to be of two genres ({len(ids):,}): {listed(ids)}",
             "they are not answered: the log Bayes factor is 0, and the value is 0.5",
-            "look at them with `adhominem verify`, which says what is unusual about a text",
+            "look at them with `adhominem verify`, which says what is unusual about a pair",
             decides=True,
         )
 

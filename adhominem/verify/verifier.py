@@ -240,6 +240,7 @@ class Verifier:
             population=population,
             strange_population=bool(scored.strange[0]),
             genre_shares=[self.scorer.genre_shares(side) for side in levs],
+            of_two_genres=bool(scored.two_genres[0]),
             genre_names=self.genre_names,
             copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
             departures=departures,

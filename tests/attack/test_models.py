@@ -122,7 +122,7 @@ def test_a_damaged_network_answers_or_says_what_is_wrong(
     small_run: SmallRun, tmp_path: Path, attack: Attack
 ) -> None:
     folder = Path(shutil.copytree(small_run.folder, tmp_path / "model"))
-    files = [folder / name for name in (*READ, "typicality.safetensors", "encoder.onnx")]
+    files = [folder / name for name in (*READ, "typicality.safetensors")]
     files = [path for path in files if path.exists()]
     rounds = attack.rounds(60, 800)
     damage_all(files, lambda: answer(folder), ModelError, attack, rounds, "damaged models")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,12 @@ from click.testing import CliRunner, Result
 from adhominem import RollOptions, Verifier, load, rank_texts
 from adhominem.attribute.rolling import Known, roll_text
 from adhominem.cli import main
+from adhominem.index.store import Store
+from adhominem.map.corpus_map import map_documents
 from adhominem.render.rank_page import rank_page
 from adhominem.render.roll_page import roll_page
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 
 DUTCH = """
 Toen wij die ochtend de haven binnenliepen, was er nog geen mens op de kade te zien. Alleen de oude
@@ -185,3 +189,65 @@ def test_the_command_says_so_of_rolling(case: Path) -> None:
     assert "Most probable" not in told.stdout
     assert "A mark for each block" not in told.stdout
     assert "No statement is made: " in (case / "roll.html").read_text("utf-8")
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    """Of texts of which two are in Dutch, by two names."""
+    half = len(DUTCH) // 2
+    texts = {"ann/1": LETTER, "bob/1": SPEECH, "cleo/1": WALK}
+    texts |= {"jan/1": DUTCH[:half], "piet/1": DUTCH[half:]}
+    for name, text in texts.items():
+        file = tmp_path / "texts" / f"{name}.txt"
+        file.parent.mkdir(parents=True)
+        file.write_text(text, "utf-8")
+    run("index", tmp_path / "texts", "-o", tmp_path / "index", "--jobs", 1)
+    return tmp_path / "index"
+
+
+def test_a_search_makes_no_statement_on_texts_in_another_language(
+    index: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "hits.html"
+    for text, foreign in ((DUTCH, ["ann/1", "bob/1", "cleo/1", "jan/1", "piet/1"]), (LETTER, [])):
+        (tmp_path / "text.txt").write_text(f"{text} And so on.", "utf-8")
+        found = json.loads(run("search", tmp_path / "text.txt", "--index", index, "--json").stdout)
+        hits = found["searched"][0]["hits"]
+        open_hits = {hit["id"] for hit in hits if hit["verbal"] == "no statement is made"}
+        present = {hit["id"] for hit in hits}
+        assert open_hits == present & {*foreign, "jan/1", "piet/1"}
+        for hit in hits:
+            stated = hit["id"] not in open_hits
+            assert (hit["probability_same_author"] is not None) == stated
+            assert stated or (hit["log10_bayes_factor"] == 0 and not hit["at_bound"])
+    (tmp_path / "text.txt").write_text(f"{DUTCH} And so on.", "utf-8")
+    done = run("search", tmp_path / "text.txt", "--index", index, "-o", page)
+    assert "no statement is made" in " ".join(done.output.split())
+    assert "no statement is made" in page.read_text("utf-8")
+
+
+def test_texts_in_another_language_are_not_linked_and_that_is_told(index: Path) -> None:
+    found = json.loads(run("link", "--index", index, "--rate", 1, "--json").stdout)
+    linked = {link[side] for link in found["links"] for side in ("first", "second")}
+    assert found["accounts"] == 3
+    assert not linked & {"jan", "piet"}
+    (told,) = [one for one in found["warnings"] if one["code"] == "foreign"]
+    assert "No statement is made on them" in told["message"]
+    assert {"jan/1", "piet/1"} <= set(re.split(r"[ ,.:]+", told["message"]))
+
+
+def test_an_index_that_is_compacted_still_knows_which_texts_are_foreign(index: Path) -> None:
+    run("index", "-o", index, "--remove", "jan", "--compact")
+    store = Store(index)
+    assert [store.id(at) for at in store.live if store.foreign[at]] == ["piet/1"]
+
+
+def test_a_map_makes_no_statement_on_texts_in_another_language(verifier: Verifier) -> None:
+    texts = [LETTER, SPEECH, DUTCH]
+    documents = [Document(text=text, id=f"text {at}") for at, text in enumerate(texts)]
+    drawn = map_documents(verifier, documents, verifier.encode(documents))
+    assert (drawn.log10_bayes_factors[2, :2] == 0).all()
+    assert drawn.log10_bayes_factors[0, 1] != 0
+    (told,) = [remark for remark in drawn.remarks if remark.startswith("no statement is made")]
+    assert "text 2" in told
+    assert "they tell nothing of who wrote them" in told

@@ -338,7 +338,7 @@ SMALL = [*("--device", "cpu", *(part for setting in SMALL_SETTINGS for part in (
 
 
 def test_train_does_what_the_function_does(
-    small_data: SmallData, small_run: SmallRun, tmp_path: Path, quick_export: None
+    small_data: SmallData, small_run: SmallRun, tmp_path: Path
 ) -> None:
     inputs = (small_data.corpus_folder, "--dev", small_data.dev_folder)
     result = run("train", *inputs, "-o", tmp_path / "model", *SMALL)
@@ -358,7 +358,7 @@ def test_train_does_what_the_function_does(
 
 
 def test_train_takes_raw_texts_a_preset_settings_a_seed_and_members(
-    small_data: SmallData, tmp_path: Path, quick_export: None
+    small_data: SmallData, tmp_path: Path
 ) -> None:
     damaged = tmp_path / "damaged.jsonl"
     damaged.write_text("{broken\n" + small_data.texts.read_text("utf-8"), "utf-8")
@@ -386,9 +386,7 @@ def test_train_takes_raw_texts_a_preset_settings_a_seed_and_members(
     assert configs[0]["encoder"]["lev_size"] == 16
 
 
-def test_train_without_dev_and_with_resume(
-    small_data: SmallData, tmp_path: Path, quick_export: None
-) -> None:
+def test_train_without_dev_and_with_resume(small_data: SmallData, tmp_path: Path) -> None:
     arguments = ("train", small_data.corpus_folder, "-o", tmp_path / "model", *SMALL)
     first = run(*arguments)
     assert "(no dev set)" in first.stderr
@@ -429,7 +427,7 @@ def test_train_refuses_what_cannot_work_in_one_line(
 
 
 def test_a_process_of_torchrun_that_is_not_the_first_says_nothing_but_errors(
-    small_data: SmallData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_export: None
+    small_data: SmallData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from adhominem.training import distributed
 
@@ -533,5 +531,5 @@ def test_a_command_that_needs_no_tokenizer_or_network_loads_none(
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     status, *loaded = done.stdout.splitlines()[-1].split()
     assert status == "0"
-    unneeded = {"torch", "matplotlib", "scipy", "onnx", "safetensors", "tensorboard"}
+    unneeded = {"torch", "matplotlib", "scipy", "safetensors", "tensorboard"}
     assert not (unneeded if command == "prepare" else unneeded | {"tokenizers"}) & set(loaded)

@@ -118,9 +118,8 @@ LINKS = ("by a symbolic link", "by a hard link")  # that give a file another end
 # The command, the input that the output is to be, and the ending that the output must have.
 COMMANDS = {
     "explain, first": ("explain a.txt b.txt --format html -o", "a.txt", ".html"),
-    "explain, second": ("explain a.txt b.txt --format latex -o", "b.txt", ".tex"),
+    "explain, second": ("explain a.txt b.txt --format terminal -o", "b.txt", ".txt"),
     "explain, one more": ("explain a.txt b.txt --also-first a.npz -o", "a.npz", ".html"),
-    "explain, a picture": ("explain a.txt b.txt --format png -o", "a.txt", ".png"),
     "explain, in a folder": ("explain texts b.txt -o", "texts/x_1.txt", ".html"),
     "explain, population": (
         "explain a.txt b.txt --population others.jsonl --format html -o",

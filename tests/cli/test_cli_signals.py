@@ -34,6 +34,8 @@ def started(folder: Path, *options: str) -> subprocess.Popen[bytes]:
         env={**os.environ, "PYTHONPATH": package},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        # Tests may run under nohup, by which it would ignore to be asked.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
     end = time.monotonic() + 120
     while not (folder / "a.jsonl.partial").exists() and time.monotonic() < end:

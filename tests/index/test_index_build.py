@@ -120,7 +120,7 @@ def test_a_folder_that_is_no_index_is_refused(tmp_path: Path, mixed_folder: Path
         Store(tmp_path)
     for other in (3, 99):  # an index of the version before this one, or of a later one
         (tmp_path / "index.json").write_text(f'{{"format": {other}}}')
-        with pytest.raises(IndexFolderError, match=f"format {other}; expected 4: build the index"):
+        with pytest.raises(IndexFolderError, match=f"format {other}; expected 5: build the index"):
             Store(tmp_path)
     (tmp_path / "index.json").write_text("{")
     with pytest.raises(IndexFolderError, match="damaged"):

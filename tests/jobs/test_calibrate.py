@@ -20,12 +20,12 @@ from adhominem.cli import main
 from adhominem.errors import AdHominemWarning, ModelError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
-from adhominem.jobs import calibrate as module
 from adhominem.jobs.calibrate import calibrate_model
-from adhominem.jobs.simulate import CaseTexts, conditions
+from adhominem.jobs.simulate import conditions
 from adhominem.models.calibration import Validation, read_validation
-from adhominem.models.folder import model_folder
+from adhominem.models.folder import model_folder, read_parameters
 from adhominem.models.writing import trained_on
+from adhominem.scoring.calibration import Calibration
 from adhominem.scoring.decision import probability_same_author
 from adhominem.text.pan import Pair
 
@@ -35,8 +35,6 @@ Rows = list[dict[str, str]]
 def documents(rows: Rows) -> list[Document]:
     return [Document(text=row["text"], author=row["author"]) for row in rows]
 
-
-pytestmark = pytest.mark.usefixtures("any_company")
 
 TEXTS = documents(made_up_rows(40, 8, "c"))  # by authors who are in neither train nor dev
 
@@ -55,105 +53,37 @@ def model(small_run: SmallRun, tmp_path: Path) -> Path:
     return Path(copytree(small_run.folder, tmp_path / "model"))
 
 
-def test_scores_are_mapped_and_bounded_once_the_model_is_calibrated(model: Path) -> None:
+def test_scores_are_weighed_and_bounded_once_the_model_is_calibrated(model: Path) -> None:
     before = load(model, threads=1)
     reports = calibrate_model(model, {"texts": TEXTS})
     after = load(model, threads=1)
     assert before.calibration is None
-    assert after.calibration == reports.alone.calibration
-    assert reports.population is not None
+    assert after.calibration == reports.calibration
+    assert reports.calibration.bounds
     levs = before.encode(TEXTS[:60])
-    first, second, population = levs[:20], levs[20:40], Population.of(levs[40:])
-    for relevant, report in ((None, reports.alone), (population, reports.population)):
-        assert before.scales.of(relevant).calibration is None
-        assert after.scales.of(relevant).calibration == report.calibration
-        assert after.scales.of(relevant).fusion == report.fusion
-        scores = before.scorer.scores(first, second, relevant)
-        free = report.calibration.unbounded(report.fusion(scores))
-        expected = np.clip(free, *report.calibration.limits(scores.conditions))
-        np.testing.assert_allclose(after.score(first, second, relevant), expected, rtol=1e-9)
-        assert report.calibration.bounds
-    alone, with_one = after.score(first, second), after.score(first, second, population)
-    assert not np.allclose(alone, with_one)
-
-
-def test_scores_with_companions_have_a_scale_of_their_own(model: Path) -> None:
-    before = load(model, threads=1)
-    report = calibrate_model(model, {"texts": TEXTS}).companions
-    after = load(model, threads=1)
-    assert report is not None
-    material = CaseTexts("texts", TEXTS, module.LENGTHS)
-    levs = before.encode(material.documents[: material.whole])
-    all_texts = after.population_of(levs, companions=True)
-    assert all_texts.companions is not None
-    assert after.scales.usual_separation == pytest.approx(all_texts.companions.separation, rel=1e-4)
-    assert after.scales.of(all_texts).calibration == report.calibration
-    sides = levs[:20], levs[20:40]
-    scores = before.scorer.scores(*sides, before.scorer.with_companions(Population.of(levs), levs))
-    raw = report.fusion(scores)
-    np.testing.assert_allclose(after.scorer(*sides, all_texts).raw, raw, atol=1e-4)
-    limits = report.calibration.limits(scores.conditions)
-    expected = np.clip(report.calibration.unbounded(raw), *limits)
-    np.testing.assert_allclose(after.score(*sides, all_texts), expected, atol=1e-4)
-    # among all texts, and among those of one file and of two smaller ones
-    assert report.same_author == 30 + 60 + 2 * 30 == report.calibration.pairs / 2
-    assert report.sets == ("texts",)
-    assert report.after["cllr"] < 1.02
+    sides, population = (levs[:20], levs[20:40]), Population.of(levs[40:])
+    for relevant in (None, population):
+        said, scores = after.scorer(*sides, relevant), after.scorer.scores(*sides, relevant)
+        lower, upper = reports.calibration.limits(scores.conditions)
+        expected = np.clip(reports.calibration.weights(scores), lower, upper)
+        np.testing.assert_allclose(said.log_bayes_factor[~said.strange], expected[~said.strange])
+        assert (said.lower_bound >= lower.min()).all()
+        assert (said.upper_bound <= upper.max()).all()
+        uncalibrated = before.score(*sides, relevant)
+        assert np.corrcoef(uncalibrated, said.unbounded)[0, 1] > 0.5
+        assert not np.allclose(uncalibrated, said.unbounded, rtol=0.1)
+    assert not np.allclose(after.score(*sides), after.score(*sides, population))
 
 
 def test_a_model_is_calibrated_again_as_if_it_had_never_been(
-    mixed_folder: Path, tmp_path: Path
+    small_run: SmallRun, mixed_folder: Path, tmp_path: Path
 ) -> None:
-    model = Path(copytree(mixed_folder, tmp_path / "model"))
     sets = {"notes": documents(rich_rows("notes", 30, 4, "-again-"))}
-    reports = [calibrate_model(model, sets) for _ in range(2)]
-    assert reports[0] == reports[1]
-    (model / "calibration.json").unlink()
-    assert calibrate_model(model, sets) == reports[0]
-
-
-def test_what_clearness_is_usual_is_the_mean_over_the_sets(
-    mixed_folder: Path, tmp_path: Path
-) -> None:
-    model = Path(copytree(mixed_folder, tmp_path / "model"))
-    sets = {
-        kind: documents(rich_rows(kind, authors, 4, "-usual-"))
-        for kind, authors in (("letters", 16), ("notes", 30))
-    }
-    calibrate_model(model, sets)
-    verifier = load(model)
-    logs, weights = [], []
-    for texts in sets.values():
-        population = verifier.population_of(verifier.encode(texts), companions=True)
-        assert population.companions is not None
-        logs.append(np.log(population.companions.separation))
-        weights.append(np.sqrt(len(texts)))  # so much each set counts in all scales
-    expected = np.exp((weights[0] * logs[0] + weights[1] * logs[1]) / sum(weights))
-    assert verifier.scales.usual_separation == pytest.approx(expected.tolist(), rel=1e-4)
-    assert np.ptp(logs, axis=0).max() > 0.1
-
-
-@pytest.mark.filterwarnings("ignore:.*rests on few people")
-def test_sets_of_few_texts_have_no_scale_for_companions(model: Path) -> None:
-    few = documents(made_up_rows(6, 3, "few"))
-    more = documents(made_up_rows(6, 3, "more"))
-    reports = calibrate_model(model, {"few": few, "more": more})
-    assert reports.companions is None
-    assert set(reports.modes) == {"without a population", "with one"}
-    verifier = load(model, threads=1)
-    assert verifier.scales.companions is None
-    assert verifier.scales.usual_separation == ()
-    levs = verifier.encode([row["text"] for row in made_up_rows(8, 4, "many")])
-    assert verifier.population_of(levs, companions=True).companions is None
-
-
-def test_companions_are_calibrated_by_the_sets_that_have_texts_enough(model: Path) -> None:
-    few = documents(made_up_rows(6, 3, "few"))
-    report = calibrate_model(model, {"few": few, "many": TEXTS}).companions
-    alone = calibrate_model(model, {"many": TEXTS}).companions
-    assert report is not None
-    assert alone is not None
-    assert report == replace(alone, sets=("few", "many"))
+    for name, folder in (("network", small_run.folder), ("mixed", mixed_folder)):
+        model = Path(copytree(folder, tmp_path / name))
+        (model / "calibration.json").unlink(missing_ok=True)
+        first = calibrate_model(model, sets, cases=6)
+        assert calibrate_model(model, sets, cases=6) == first
 
 
 def test_calibration_makes_the_evidence_cheaper_for_authors_it_has_not_seen(model: Path) -> None:
@@ -223,7 +153,7 @@ def test_the_cases_of_the_calibration_are_kept_as_the_reports_measure_them(model
     ):
         assert report is not None
         part = checked[chosen]
-        assert len(part) == report.calibration.pairs
+        assert len(part) == report.cases
         assert part.same_author.sum() == report.same_author
         for name, value in measures(part).items():
             assert value == pytest.approx(report.after[name], abs=1e-5), name
@@ -246,7 +176,7 @@ def test_short_texts_and_cases_of_unknown_kinds_are_kept_with_what_they_are(
         "letters": documents(rich_rows("letters", 24, 4, "-more-")),
         "others": documents(rich_rows("notes", 24, 4, "-more-")),
     }
-    calibrate_model(model, sets, lengths=(70,), cases=20)
+    calibrate_model(model, sets, lengths=(70,))
     checked = read_validation(model)
     assert checked is not None
     assert checked.genres == ("letters", "others")
@@ -263,30 +193,7 @@ def test_short_texts_and_cases_of_unknown_kinds_are_kept_with_what_they_are(
             checked.genre.tolist(), checked.texts.tolist(), checked.population.tolist(), strict=True
         )
     )
-    assert max(biggest.values()) <= 2 * 4 * 40  # 20 of each class, cut in three ways or joined
-
-
-def test_whether_a_population_is_strange_is_learnt_from_those_of_other_sets(
-    mixed_folder: Path, tmp_path: Path
-) -> None:
-    model = Path(copytree(mixed_folder, tmp_path / "model"))
-    letters = documents(rich_rows("letters", 24, 4, "-strange-"))
-    notes = documents(rich_rows("notes", 24, 4, "-strange-"))
-    calibrate_model(model, {"mail": letters}, cases=20)
-    assert load(model).scales.misfit == ()  # there is no other set
-    calibrate_model(model, {"mail": letters, "memos": notes}, cases=20)
-    verifier = load(model)
-    constant, *weights = verifier.scales.misfit
-    assert len(weights) == 3
-    assert constant != 0
-    new_letters, new_notes = (
-        verifier.encode(documents(rich_rows(kind, 40, 1, "-new-"))) for kind in ("letters", "notes")
-    )
-    sides = new_letters[:10], new_letters[10:20]
-    with_notes = verifier.scorer(*sides, Population.of(new_notes))
-    assert with_notes.strange.mean() > 0.8
-    with_letters = verifier.scorer(*sides, Population.of(new_letters[20:]))
-    assert with_letters.strange.mean() < 0.3
+    assert max(biggest.values()) <= 2 * 4 * 24  # 12 of each class, cut in three ways or joined
 
 
 # What is refused
@@ -393,7 +300,7 @@ def test_a_damaged_calibration_is_an_error(model: Path, pairs: Path) -> None:
     whole = (model / "calibration.json").read_text("utf-8")
     for text, problem in (
         (whole[:100], "damaged"),
-        (whole.replace('"logistic"', '"magic"'), "damaged"),
+        (whole.replace('"weights"', '"heights"'), "damaged"),
         (re.sub(r'"format": \d+', '"format": 99', whole), "Use the version that wrote it"),
     ):
         (model / "calibration.json").write_text(text, "utf-8")
@@ -402,7 +309,7 @@ def test_a_damaged_calibration_is_an_error(model: Path, pairs: Path) -> None:
 
 
 def test_a_calibration_of_another_format_is_refused(model: Path, pairs: Path) -> None:
-    calibration = calibrate_model(model, {"pairs": list(read_pairs(pairs))}).alone.calibration
+    calibration = calibrate_model(model, {"pairs": list(read_pairs(pairs))}).calibration
     before = {"format": 1, "adhominem": "0.1.0", "calibration": calibration.to_json()}
     (model / "calibration.json").write_text(json.dumps(before), "utf-8")
     with pytest.raises(ModelError, match=r"has the format 1; .*, or calibrate the model again"):
@@ -413,18 +320,17 @@ def test_the_command_calibrates_and_says_what_it_did(model: Path, pairs: Path) -
     done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs), "--json"])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
-    for mode in ("alone", "population", "companions"):
-        assert told[mode]["calibration"]["method"] == "logistic"
+    assert Calibration.from_json(told["calibration"]) == read_parameters(model)
+    for mode in ("alone", "population"):
         assert set(told[mode]["before"]) == set(told[mode]["after"])
-    done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs), "--method", "isotonic"])
+        assert told[mode]["same_author"] > 0
+    done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs)])
     assert done.exit_code == 0, done.output
-    for mode in ("Without a population", "With one", "With companions"):
+    for mode in ("Without a population", "With one"):
         assert f"{mode}: no log10 Bayes factor below" in done.stdout
-    scales = load(model, threads=1).scales
-    for scale in (scales.alone, scales.population, scales.companions):
-        assert scale is not None
-        assert scale.calibration is not None
-        assert scale.calibration.method == "isotonic"
+    done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs), "--method", "isotonic"])
+    assert done.exit_code == 2
+    assert "No such option" in done.output
 
 
 def test_a_model_that_comes_with_the_package_is_not_calibrated_in_place() -> None:

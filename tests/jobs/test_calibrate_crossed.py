@@ -1,35 +1,50 @@
-"""Each case by a map that has not seen it, nor its genre or its authors; and bounds that hold."""
+"""Each case by parameters that have not seen its genre or its authors; and bounds that hold."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from adhominem.jobs.calibrate import _Data, _widened
-from adhominem.jobs.scored_cases import Part
+from adhominem.errors import OptionError
+from adhominem.jobs.calibrate import _Fitting, _widened
+from adhominem.jobs.simulated_cases import Part, merged
 from adhominem.models.calibration import Validation
-from adhominem.scoring.measures import Measures
-from adhominem.scoring.scale import Bounds, Conditions, Scores
+from adhominem.scoring.calibration import Bounds, Conditions
+from adhominem.scoring.fitting import Cases
+from adhominem.scoring.genres import Genres
+from adhominem.scoring.three_level import Evidence
+
+Authors = npt.NDArray[np.str_]  # (cases, 2)
+Labels = npt.NDArray[np.bool_]  # (cases,)
+MEMBERS = 2
+
+
+def by_one(authors: Authors) -> Labels:
+    return np.asarray(authors[:, 0] == authors[:, 1])
 
 
 def part_of(
     name: str,
     sets: tuple[str, ...],
-    authors: npt.NDArray[np.str_],
-    same: npt.NDArray[np.bool_],
+    authors: Authors,
     seed: int,
+    *,
+    labels: Labels | None = None,
     skill: float = 1.0,
 ) -> Part:
-    """Cases of a set under one condition, with scores of two members out of thin air."""
-    rng, cases = np.random.default_rng(seed), len(same)
-    members = tuple(
-        Measures.of_factors(rng.normal(size=cases) + skill * (authors[:, 0] == authors[:, 1]))
-        for _ in range(2)
+    """Cases of a set under one condition, with evidence of members out of thin air.
+
+    What is said of a case depends on its authors, not on its label.
+    """
+    rng, cases = np.random.default_rng(seed), len(authors)
+    same = by_one(authors) if labels is None else labels
+    evidence = tuple(
+        Evidence(rng.normal(size=cases) + skill * by_one(authors)) for _ in range(MEMBERS)
     )
-    lengths = rng.uniform(5, 7, (2, cases))
     condition = Validation(
         genres=sets,
         log_bayes_factor=np.zeros(cases, np.float32),
@@ -40,90 +55,138 @@ def part_of(
         population=np.zeros(cases, np.int32),
         known=np.ones(cases, bool),
     )
-    conditions_of_all = Conditions.of(np.ones((2, cases)), lengths, 0, 0.0)
-    return Part(name, Scores(members, conditions_of_all), authors, condition)
+    conditions = Conditions.of(np.ones((2, cases)), rng.uniform(5, 7, (2, cases)), 0)
+    return Part(Cases((None,) * MEMBERS, evidence, conditions, same), authors, condition)
 
 
-def drawn_authors(seed: int, cases: int, name: str = "", count: int = 25) -> npt.NDArray[np.str_]:
+def fitting(*parts: Part) -> _Fitting:
+    members: Any = (None,) * MEMBERS
+    return _Fitting(members, parts)
+
+
+def drawn_authors(seed: int, cases: int, name: str = "", count: int = 25) -> Authors:
     """(cases, 2): half of them by one author."""
     numbers = np.random.default_rng(seed).integers(0, count, (cases, 2))
     numbers[: cases // 2, 1] = numbers[: cases // 2, 0]
     return np.char.add(f"{name} ", numbers.astype(str))
 
 
-@pytest.mark.parametrize("method", ["logistic", "isotonic"])
-def test_a_case_of_few_sets_is_calibrated_by_cases_that_share_no_author_with_it(
-    method: str,
+def of_sets(count: int, *, share: bool = False, cases: int = 200, of: int = 25) -> list[Part]:
+    """Parts of so many sets, two of which may share some authors."""
+    names = tuple(f"set {at}" for at in range(count))
+    authors = [drawn_authors(at, cases, name, of) for at, name in enumerate(names)]
+    if share:
+        authors[1][:20] = authors[1][cases // 2 :][:20] = authors[0][:20]
+    return [part_of(name, names, authors[at], at) for at, name in enumerate(names)]
+
+
+# Folds
+
+
+@pytest.mark.parametrize("share", [False, True])
+@pytest.mark.parametrize("sets", [1, 2, 3, 7])
+def test_a_case_is_judged_once_and_by_cases_without_its_authors_and_of_other_sets(
+    sets: int, share: bool
 ) -> None:
-    authors = drawn_authors(0, 300)
-    same = authors[:, 0] == authors[:, 1]
-
-    def data(labels: npt.NDArray[np.bool_]) -> _Data:
-        return _Data([part_of("one", ("one",), authors, labels, 1)], method)
-
-    factors = data(same).crossed
-    # whatever is said of one author's cases, the maps for that author's cases stay the same
-    touched = (authors == authors[0, 0]).any(axis=1)
-    again = data(np.where(touched, ~same, same)).crossed
-    np.testing.assert_allclose(factors[touched], again[touched], rtol=1e-9)
-    assert not np.allclose(factors[~touched], again[~touched], rtol=1e-3)
-    whole = data(same)
-    fused, calibration = whole.fitted
-    assert not np.allclose(factors, calibration.unbounded(fused(whole.scores)), rtol=1e-3)
+    made = fitting(*of_sets(sets, share=share and sets > 1))
+    judged = np.zeros(len(made.cases), dtype=int)
+    for inside, others in made._folds():
+        judged += inside
+        assert not np.isin(made.authors[others], made.authors[inside]).any()
+        assert others.any() or not inside.any()
+        if sets >= 3:
+            assert not np.isin(made.cases.genre[others], made.cases.genre[inside]).any()
+    assert (judged == 1).all()
 
 
-@pytest.mark.parametrize("method", ["logistic", "isotonic"])
-@pytest.mark.parametrize("shared", [False, True])
-def test_a_case_of_three_sets_is_calibrated_by_those_of_other_sets_and_authors(
-    method: str, shared: bool
-) -> None:
-    sets = ("one", "two", "three")
-    authors = {name: drawn_authors(at, 200, name) for at, name in enumerate(sets)}
-    if shared:  # some authors are in two sets
-        authors["two"][:20] = authors["two"][100:120] = authors["one"][:20]
+def test_sets_by_the_same_authors_are_judged_by_other_authors() -> None:
+    authors, sets = drawn_authors(0, 300), ("one", "two", "three")
+    made = fitting(*(part_of(name, sets, authors, at) for at, name in enumerate(sets)))
+    for inside, others in made._folds():
+        assert not np.isin(made.authors[others], made.authors[inside]).any()
+    same = made.same_author
+    assert made.crossed[same].mean() > made.crossed[~same].mean() + 0.5
+
+
+@pytest.mark.parametrize("sets", [1, 3])
+def test_what_is_said_of_a_case_does_not_depend_on_its_label(sets: int) -> None:
+    """Nor on those of other cases of its set or its authors."""
+    parts = of_sets(sets)
+    honest = fitting(*parts)
+    if sets == 1:
+        touched = np.asarray((honest.authors == honest.authors[0, 0]).any(axis=1))
+    else:
+        touched = honest.cases.genre == 0
     rng = np.random.default_rng(9)
-
-    def data(shuffled: bool) -> _Data:
-        parts = []
-        for at, name in enumerate(sets):
-            same = authors[name][:, 0] == authors[name][:, 1]
-            labels = rng.permutation(same) if shuffled and name == "one" else same
-            parts.append(part_of(name, sets, authors[name], labels, at))
-        return _Data(parts, method)
-
-    honest, wrong = data(False), data(True)
-    inside = honest.cases.genre == 0
-    np.testing.assert_allclose(honest.crossed[inside], wrong.crossed[inside], rtol=1e-9)
-    assert not np.allclose(honest.crossed[~inside], wrong.crossed[~inside], rtol=1e-3)
-    # what is said of an author in one set does not touch that author's cases in another
-    if shared:
-        _, others = honest._set_and_others(1)
-        assert not np.isin(honest.authors[others], authors["two"]).any()
-        assert 0 < others.sum() < 400
-
-
-def test_sets_by_the_same_authors_are_calibrated_by_other_authors() -> None:
-    authors = drawn_authors(0, 300)
-    same = authors[:, 0] == authors[:, 1]
-    sets = ("one", "two", "three")
-    data = _Data(
-        [part_of(name, sets, authors, same, at) for at, name in enumerate(sets)], "logistic"
+    labels = honest.same_author.copy()
+    labels[touched] = ~labels[touched] if sets == 1 else rng.permutation(labels[touched])
+    wrong = fitting(
+        *(
+            part_of(part.condition.genres[at], part.condition.genres, part.authors, at, labels=one)
+            for at, (part, one) in enumerate(zip(parts, np.split(labels, sets), strict=True))
+        )
     )
-    assert np.isfinite(data.crossed).all()
-    assert data.crossed[data.same_author].mean() > data.crossed[~data.same_author].mean() + 0.5
+    moved = np.abs(honest.crossed - wrong.crossed)
+    assert moved[touched].max() < 0.01  # they begin with what was fitted to all cases
+    assert np.median(moved[~touched]) > 0.05
+
+
+def test_authors_too_few_to_judge_each_other_are_refused() -> None:
+    authors = drawn_authors(0, 200, count=8)
+    authors[100:, 0] = authors[0, 0]  # all cases by two authors have one in common
+    with pytest.raises(OptionError, match=r"by 8 authors, too few to check some by the others"):
+        _ = fitting(part_of("one", ("one",), authors, 0)).crossed
+
+
+# Cases that are fitted together
+
+
+def test_cases_with_the_same_genres_and_populations_as_large_are_fitted_together() -> None:
+    parts = of_sets(4, cases=20)
+    two, one = Genres(("letters", "notes"), np.eye(2), 1.0), Genres(("notes",), np.eye(2)[1:], 1.0)
+    known = [(genres, None) for genres in (two, one, two, two)]
+    populations = (0, 0, 0, 5)
+    parts = [
+        replace(
+            part,
+            cases=replace(
+                part.cases,
+                genres=genres_of,
+                conditions=replace(part.cases.conditions, population=np.full(20, float(texts))),
+            ),
+        )
+        for part, genres_of, texts in zip(parts, known, populations, strict=True)
+    ]
+    together = merged(parts)
+    assert [np.unique(of).tolist() for _, of in together] == [[0, 2], [1], [3]]
+    for joined, of in together:
+        for number in np.unique(of):
+            rows, part = of == number, parts[number]
+            np.testing.assert_array_equal(joined.authors[rows], part.authors)
+            for made, sight in zip(joined.cases.sights, part.cases.sights, strict=True):
+                assert isinstance(made, Evidence)
+                assert isinstance(sight, Evidence)
+                np.testing.assert_array_equal(made.log_bayes_factor[rows], sight.log_bayes_factor)
+
+
+def test_a_set_counts_by_the_root_of_its_cases() -> None:
+    names = ("few", "many")
+    made = fitting(
+        part_of("few", names, drawn_authors(0, 100, "few"), 0),
+        part_of("many", names, drawn_authors(1, 900, "many"), 1),
+    )
+    few, many = (made.weight[made.cases.genre == at].sum() for at in (0, 1))
+    assert many == pytest.approx(3 * few, rel=0.05)  # a few of two authors are of one
 
 
 # Bounds
 
 
 def test_cases_stop_at_the_bounds_of_the_model_not_at_those_of_a_fold() -> None:
-    authors = drawn_authors(1, 600, count=60)
-    same = authors[:, 0] == authors[:, 1]
-    data = _Data([part_of("one", ("one",), authors, same, 1, skill=3)], "logistic")
-    _, calibration = data.fitted
-    lower, upper = calibration.limits(data.scores.conditions).astype(np.float32)
-    factors = data.validation().log_bayes_factor
-    crossed = data.crossed.astype(np.float32)
+    made = fitting(part_of("one", ("one",), drawn_authors(1, 600, count=60), 1, skill=3))
+    lower, upper = made.calibration.limits(made.conditions).astype(np.float32)
+    factors = made.validation().log_bayes_factor
+    crossed = made.crossed.astype(np.float32)
     np.testing.assert_array_equal(factors, np.clip(crossed, lower, upper))
     inside = (crossed > lower) & (crossed < upper)
     assert 0 < inside.sum() < 600
@@ -132,11 +195,10 @@ def test_cases_stop_at_the_bounds_of_the_model_not_at_those_of_a_fold() -> None:
 
 def test_bounds_are_told_of_conditions_that_enough_cases_were_found_under() -> None:
     authors = drawn_authors(2, 900, count=80)
-    same = authors[:, 0] == authors[:, 1]
-    part = part_of("one", ("one",), authors, same, 2, skill=2)
-    data = _Data([part], "logistic")
-    bounds = data.fitted[1].bounds
-    tokens = np.exp(part.scores.conditions.log_tokens.min(axis=0))
+    part, same = part_of("one", ("one",), authors, 2, skill=2), by_one(authors)
+    made = fitting(part)
+    bounds = made.calibration.bounds
+    tokens = np.exp(part.cases.conditions.log_tokens.min(axis=0))
     for cell in bounds:
         low, high = {0: (0, 250), 250: (250, 600), 600: (600, 1_500)}[cell.tokens]
         inside = (tokens >= low) & (tokens < high)
@@ -144,6 +206,14 @@ def test_bounds_are_told_of_conditions_that_enough_cases_were_found_under() -> N
         assert cell.different_authors == (inside & ~same).sum() >= 100
         assert (cell.texts, cell.population) == (1, 0)
     assert {cell.tokens for cell in bounds} == {0, 250}  # hardly any is longer
+
+
+def test_the_calibration_tells_between_which_lengths_nearly_all_texts_lie() -> None:
+    made = fitting(*of_sets(3))
+    shortest, longest = made.calibration.tokens
+    tokens = np.exp(made.conditions.log_tokens)
+    assert tokens.min() < shortest < longest < tokens.max()
+    assert 0.98 < ((tokens >= shortest) & (tokens <= longest)).mean() < 1
 
 
 def test_better_conditions_support_no_less_than_worse_ones() -> None:

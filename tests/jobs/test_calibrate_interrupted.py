@@ -1,4 +1,4 @@
-"""A scale and the pairs behind it are replaced as one, whatever happens meanwhile."""
+"""Parameters and the pairs behind them are replaced as one, whatever happens meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from adhominem.errors import ModelError
 from adhominem.jobs import calibrate as module
 from adhominem.jobs.calibrate import calibrate_model
 from adhominem.models.calibration import read_validation
-from adhominem.models.folder import read_scales
+from adhominem.models.folder import read_parameters
 from adhominem.report.report import make_report
 
 TEXTS = [row["text"] for row in made_up_rows(2, 2, "i")]
@@ -58,10 +58,10 @@ def folders(small_run: SmallRun, tmp_path_factory: pytest.TempPathFactory) -> Fo
 
 
 def told(folder: Path) -> tuple[object, object]:
-    """The scales, and all that a report says that hangs on them or on the pairs."""
+    """The parameters, and all that a report says that hangs on them or on the pairs."""
     made = make_report(load(folder), TEXTS[0], TEXTS[2], draws=5, model=folder, date="2026-01-01")
     page = made.to_json()
-    return read_scales(folder), (
+    return read_parameters(folder), (
         page["validation"],
         page["calibration"],
         page["log10_bayes_factor"],
@@ -135,6 +135,6 @@ def test_pairs_of_another_calibration_are_refused(folders: Folders, tmp_path: Pa
     kept.unlink()
     with pytest.raises(ModelError, match=r"there is no validation-.*; calibrate the model again"):
         load(folder)
-    assert read_scales(folder) == read_scales(folders.old)  # so it can be calibrated
+    assert read_parameters(folder) == read_parameters(folders.old)  # so it can be calibrated
     folders.calibrate(folder)
     assert told(folder) == told(folders.new)

@@ -153,9 +153,7 @@ def test_what_is_no_ensemble_is_refused_and_leaves_nothing(
     assert {path.name for path in tmp_path.iterdir()} == {"damaged"}
 
 
-@pytest.mark.parametrize(
-    "name", ["README.md", "training.jsonl", "training_authors.txt", "encoder.onnx"]
-)
+@pytest.mark.parametrize("name", ["README.md", "training.jsonl", "training_authors.txt"])
 @pytest.mark.parametrize("obstacle", ["a pipe", "a large file with nothing in it"])
 def test_what_a_member_cannot_have_is_not_copied(
     name: str, obstacle: str, small_run: SmallRun, tmp_path: Path

@@ -37,7 +37,6 @@ def test_a_run_leaves_a_model_folder_and_nothing_else(small_run: SmallRun) -> No
         "config.json",
         "model.safetensors",
         "tokenizer.json",
-        "encoder.onnx",
         "README.md",
         "training.jsonl",
         "entropy.png",
@@ -84,7 +83,7 @@ def test_the_model_is_that_of_the_best_epoch(small_run: SmallRun) -> None:
 
 
 def test_the_entropies_are_those_of_the_two_gaussians(
-    small_data: SmallData, small_config: Config, tmp_path: Path, quick_export: None
+    small_data: SmallData, small_config: Config, tmp_path: Path
 ) -> None:
     config = small_config.with_setting("training.epochs=1")
     (model,) = train(small_data.corpus, {}, tmp_path / "model", config=config, device="cpu")
@@ -121,7 +120,6 @@ def test_without_tensorboard_the_log_is_written_all_the_same(
     small_data: SmallData,
     small_config: Config,
     tmp_path: Path,
-    quick_export: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch.utils.tensorboard", None)
@@ -149,7 +147,6 @@ def test_training_stops_when_dev_has_not_improved_for_as_long_as_patience_says(
     small_data: SmallData,
     small_config: Config,
     tmp_path: Path,
-    quick_export: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     config = small_config.with_setting("training.epochs=9").with_setting("training.patience=2")
@@ -166,7 +163,6 @@ def test_a_model_trained_by_the_cosine_is_that_of_the_epoch_with_the_best_cosine
     small_data: SmallData,
     small_config: Config,
     tmp_path: Path,
-    quick_export: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     config = small_config.with_setting("loss.in_batch_form=cosine")
@@ -185,7 +181,7 @@ def test_a_model_trained_by_the_cosine_is_that_of_the_epoch_with_the_best_cosine
 
 
 def test_without_weight_the_cosine_judges_nothing(
-    small_data: SmallData, small_config: Config, tmp_path: Path, quick_export: None
+    small_data: SmallData, small_config: Config, tmp_path: Path
 ) -> None:
     config = small_config.with_setting("loss.in_batch_form=cosine")
     config = config.with_setting("loss.in_batch_negatives=0").with_setting("training.epochs=1")
@@ -198,7 +194,7 @@ def test_without_weight_the_cosine_judges_nothing(
 
 
 def test_without_a_dev_set_the_last_epoch_counts(
-    small_data: SmallData, small_config: Config, tmp_path: Path, quick_export: None
+    small_data: SmallData, small_config: Config, tmp_path: Path
 ) -> None:
     config = small_config.with_setting("training.epochs=2")
     (model,) = train(small_data.corpus, {}, tmp_path / "model", config=config, device="cpu")
@@ -214,7 +210,6 @@ def test_divergence_is_an_error_and_the_last_checkpoint_is_good(
     small_data: SmallData,
     small_config: Config,
     tmp_path: Path,
-    quick_export: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     config = small_config.with_setting("training.checkpoint_minutes=0")
@@ -294,7 +289,7 @@ def test_a_run_killed_at_many_moments_ends_as_one_that_was_not(
 
 
 def test_the_curves_of_a_resumed_run_have_each_epoch_once(
-    small_data: SmallData, small_config: Config, tmp_path: Path, quick_export: None
+    small_data: SmallData, small_config: Config, tmp_path: Path
 ) -> None:
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
 
@@ -354,7 +349,7 @@ def test_resuming_a_finished_run_gives_its_model(small_run: SmallRun) -> None:
 
 
 def test_an_ensemble_has_members_of_different_seeds_and_resumes_behind_the_finished_ones(
-    small_data: SmallData, small_config: Config, tmp_path: Path, quick_export: None
+    small_data: SmallData, small_config: Config, tmp_path: Path
 ) -> None:
     config = small_config.with_setting("training.epochs=1")
     inputs = (small_data.corpus, small_data.dev, tmp_path / "models")

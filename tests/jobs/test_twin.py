@@ -17,7 +17,7 @@ from adhominem import Document, calibrate_by_twin, calibrate_model, load, make_e
 from adhominem.cli import main
 from adhominem.errors import OptionError
 from adhominem.models.calibration import read_reports, read_validation
-from adhominem.scoring.scale import Fusion, weights_for
+from adhominem.models.folder import read_parameters
 
 TEXTS = [row["text"] for row in rich_rows("letters", 6, 3, "-twin-")]
 
@@ -48,7 +48,8 @@ def lengthen(member: Path, times: float) -> None:
 
 def test_a_double_says_what_its_twin_says(model: Path, mixed_folder: Path) -> None:
     reports = calibrate_by_twin(model, mixed_folder)
-    assert (reports.alone, reports.population, reports.companions) == read_reports(mixed_folder)
+    assert (reports.alone, reports.population) == read_reports(mixed_folder)
+    assert reports.calibration == read_parameters(mixed_folder)
     both = [load(folder) for folder in (model, mixed_folder)]
     said = []
     for verifier in both:
@@ -77,19 +78,8 @@ def test_a_model_whose_levs_are_longer_says_the_same(model: Path, mixed_folder: 
     for folder in (model, mixed_folder):
         verifier = load(folder)
         levs = verifier.encode(TEXTS)
-        said.append(verifier.scorer(levs[:9], levs[9:]).raw)
+        said.append(verifier.scorer(levs[:9], levs[9:]).unbounded)
     np.testing.assert_allclose(said[0], said[1], rtol=0, atol=1e-4)
-
-
-def test_a_fusion_for_longer_levs_changes_by_what_remoteness_does() -> None:
-    weights = np.random.default_rng(0).normal(size=weights_for(2))
-    changed = np.array(Fusion(weights=tuple(weights)).for_longer([2.0, 0.5]).weights)
-    np.testing.assert_array_equal(changed[1:], weights[1:])
-    first, second = weights[11 + 8], weights[11 + 11 + 8]
-    expected = weights[0] - 4 * np.log(2) * first + 4 * np.log(2) * second
-    assert changed[0] == pytest.approx(expected)
-    with pytest.raises(OptionError, match="weights; there are 3 members"):
-        Fusion(weights=tuple(weights)).for_longer([1.0, 1.0, 1.0])
 
 
 def test_only_twins_are_taken_for_twins(
@@ -122,8 +112,7 @@ def test_single_models_of_any_names_can_be_twins(mixed_folder: Path, tmp_path: P
     ]
     calibrate_model(one, {"letters": documents})
     calibrate_by_twin(two, one)
-    scales = [load(folder).scales for folder in (one, two)]
-    assert scales[0] == scales[1]
+    assert read_parameters(two) == read_parameters(one) is not None
 
 
 def test_the_command_takes_sets_or_a_twin(model: Path, mixed_folder: Path) -> None:
@@ -135,8 +124,9 @@ def test_the_command_takes_sets_or_a_twin(model: Path, mixed_folder: Path) -> No
         result = CliRunner().invoke(main, wrong)
         assert result.exit_code == 2
         assert "give SETS of texts, or a --twin" in result.output
-    result = CliRunner().invoke(main, [*command, "--method", "isotonic"])
-    assert result.exit_code == 2
-    assert "--method is for SETS" in result.output
+    for option in ("--cases", "--jobs"):
+        result = CliRunner().invoke(main, [*command, option, "2"])
+        assert result.exit_code == 2
+        assert f"{option} is for SETS" in result.output
     told = CliRunner().invoke(main, command).output
     assert "calibration taken over from" in " ".join(told.split())

@@ -52,6 +52,7 @@ def exact_levels(genres: Genres, seed: int = 0, unknown_log_odds: float = ALL_KN
         unknown_genre_rest=unknown_rest,
         unknown_log_odds=unknown_log_odds,
         genre_sharpness=0.0,
+        genre_sharpness_alone=0.0,
         length_power=0.0,
     )
 

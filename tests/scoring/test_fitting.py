@@ -16,7 +16,14 @@ from slow_three_level import SlowModel, made_up_genres
 from adhominem.evaluation.likelihood_ratio import cllr, cllr_min
 from adhominem.scoring import fitting as module
 from adhominem.scoring.calibration import Conditions, Weights
-from adhominem.scoring.fitting import Cases, Fitted, empirical_bounds, fit, group_weights
+from adhominem.scoring.fitting import (
+    Cases,
+    Fitted,
+    empirical_bounds,
+    fit,
+    fit_one_genre,
+    group_weights,
+)
 from adhominem.scoring.members import GenreMember, LayerMember, PopulationPart
 from adhominem.scoring.three_level import Evidence, Levels, Part, joined
 from adhominem.scoring.three_level import unrestricted as in_a_row
@@ -34,6 +41,7 @@ TRUE = Levels(  # as texts are drawn
     known_genre_rest=0.05,
     unknown_log_odds=-20.0,
     genre_sharpness=1.0,
+    genre_sharpness_alone=1.0,
     length_power=0.0,
 )
 WRONG = replace(
@@ -231,7 +239,7 @@ def test_the_gradient_is_that_of_the_loss(population: int) -> None:
     here = fitting.pack(start)
     assert fitting.unpack(here).weights == start.weights
     gradient, information = fitting.normal_equations(*fitting.derivatives(here))
-    assert gradient.shape == (16 + (5 if population else 0),) == here.shape
+    assert gradient.shape == (17 + (5 if population else 0),) == here.shape
     slow = []
     for at in range(len(here)):
         step = 1e-4 * np.eye(len(here))[at]
@@ -402,3 +410,14 @@ def test_scores_that_mislead_support_nothing(items: Items) -> None:
     if same.all() or not same.any():
         return
     assert empirical_bounds(values, same) == (0.0, 0.0)
+
+
+def test_the_odds_of_one_genre_are_those_of_a_logistic_regression_and_the_prior() -> None:
+    rng = np.random.default_rng(0)
+    is_one = np.arange(9_000) < 6_000
+    evidence = rng.normal(np.where(is_one, 1.2, 0.2), 0.4)  # log odds: a line of slope 1 / 0.16
+    slope, constant = fit_one_genre(evidence, is_one)
+    assert slope == pytest.approx(1 / 0.16, rel=0.1)
+    assert (np.log(10) - constant) / slope == pytest.approx(0.7, abs=0.05)
+    assert fit_one_genre(evidence, ~is_one) == (0, 0)  # points the wrong way
+    assert fit_one_genre(evidence, np.ones(9_000, dtype=bool)) == (0, 0)

@@ -428,3 +428,49 @@ def test_a_population_is_multiplied_out_once_for_each_scorer(
     fewer = SCORER.without("genre 2")
     fresh = fewer(levs[:4], levs[4:], Population.of(levs_of(17, 9)))
     assert_alike(fewer(levs[:4], levs[4:], population), fresh)
+
+
+# Two genres in one comparison
+
+WEIGHTS = CALIBRATION.weights
+SCORER_OF_ALL = Scorer.of(MEMBERS, replace(CALIBRATION, bounds=()))
+TELLS = replace(
+    CALIBRATION,
+    bounds=(),
+    weights=replace(CALIBRATION.weights, genre_slope=3.0, genre_constant=1.0),
+)
+
+
+def test_two_genres_in_one_comparison_say_nothing() -> None:
+    tells, before = Scorer.of(MEMBERS, TELLS), Scorer.of(MEMBERS, replace(TELLS, weights=WEIGHTS))
+    one, other = levs_of(1, 20), levs_of(2, 20, genre=2)
+    across, within = tells(one, other), tells(one, levs_of(3, 20))
+    assert across.two_genres.mean() > within.two_genres.mean()
+    assert across.two_genres.any()
+    assert (across.log_bayes_factor[across.two_genres] == 0).all()
+    found = before(one, other)
+    assert not found.two_genres.any()
+    np.testing.assert_array_equal(found.unbounded, across.unbounded)
+    # Doubt brings a number nearer to 0, and never to the other side of it.
+    assert (np.abs(across.log_bayes_factor) <= np.abs(found.log_bayes_factor) + 1e-9).all()
+    assert (across.log_bayes_factor * found.log_bayes_factor >= 0).all()
+
+
+def test_with_a_population_both_sides_are_taken_to_be_of_its_genre() -> None:
+    tells, population = Scorer.of(MEMBERS, TELLS), Population.of(levs_of(4, 12))
+    found = tells(levs_of(1, 9), levs_of(2, 9, genre=2), population)
+    expected = SCORER_OF_ALL(levs_of(1, 9), levs_of(2, 9, genre=2), population)
+    used = ~found.strange
+    assert not found.two_genres[used].any()
+    np.testing.assert_array_equal(found.log_bayes_factor[used], expected.log_bayes_factor[used])
+
+
+@given(st.floats(-20, 20), st.floats(-20, 20))
+def test_of_two_genres_the_bayes_factor_is_1_with_the_rest_of_the_probability(
+    factor: float, log_odds: float
+) -> None:
+    share = 1 / (1 + np.exp(-log_odds))
+    expected = np.log1p(share * np.expm1(factor)) if share * np.expm1(factor) > -1 + 1e-6 else None
+    found = float(module.if_one_genre(np.array(factor), np.array(log_odds)))
+    if expected is not None:
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
 from slow_three_level import (
     ALL_KNOWN,
     NONE_KNOWN,
@@ -33,6 +34,7 @@ from adhominem.scoring.three_level import (
     compare,
     genre_shares,
     joined,
+    one_genre,
     restricted,
     unrestricted,
 )
@@ -399,7 +401,7 @@ def test_the_shares_of_genres_are_posteriors_whose_evidence_has_an_exponent(
     sharpness: float, odds: float, seed: int
 ) -> None:
     genres, rng = GENRES[4], np.random.default_rng(seed)
-    levels = replace(exact_levels(genres, seed, odds), genre_sharpness=sharpness)
+    levels = replace(exact_levels(genres, seed, odds), genre_sharpness_alone=sharpness)
     levs, tokens = texts_of(rng, genres, 3, 2), lengths_of(rng, 3)
     found = genre_shares(levels, genres, levs @ genres.centres.T, np.log(tokens))
     part = levels.genre_part
@@ -464,7 +466,9 @@ def test_at_full_power_how_far_a_text_is_does_not_matter_if_c_is_in_the_middle(
 LEVELS = {
     "usual": Levels(),
     "exact": exact_levels(GENRES[3], 7, 0.3),
-    "sharp": Levels(genre_sharpness=3.0, unknown_log_odds=-2.0, length_power=1.0),
+    "sharp": Levels(
+        genre_sharpness=3.0, genre_sharpness_alone=2.0, unknown_log_odds=-2.0, length_power=1.0
+    ),
 }
 
 
@@ -594,6 +598,7 @@ levels_of_any_kind = st.builds(
     unknown_genre_rest=positive,
     unknown_log_odds=st.floats(-50, 50),
     genre_sharpness=positive,
+    genre_sharpness_alone=positive,
     length_power=st.floats(-2, 2),
 )
 
@@ -601,7 +606,7 @@ levels_of_any_kind = st.builds(
 @given(levels_of_any_kind)
 def test_parameters_can_be_numbers_in_a_row_and_come_back(levels: Levels) -> None:
     row = unrestricted(levels)
-    assert row.shape == (15,)
+    assert row.shape == (16,)
     assert np.isfinite(row).all()
     found = restricted(row)
     for name, value in to_json(levels).items():
@@ -609,7 +614,7 @@ def test_parameters_can_be_numbers_in_a_row_and_come_back(levels: Levels) -> Non
     assert from_json(Levels, to_json(levels)) == levels
 
 
-@given(st.lists(st.floats(-9, 9), min_size=15, max_size=15))
+@given(st.lists(st.floats(-9, 9), min_size=16, max_size=16))
 def test_any_numbers_are_parameters(numbers: list[float]) -> None:
     row = np.array(numbers)
     np.testing.assert_allclose(unrestricted(restricted(row)), row, atol=1e-9)
@@ -628,3 +633,55 @@ def test_all_known_is_the_limit_of_small_odds() -> None:
         for odds in (-60.0, ALL_KNOWN)
     ]
     np.testing.assert_allclose(factors[0], factors[1], rtol=1e-6)
+
+
+# One genre or two
+
+
+def slow_one_genre(
+    genres: Genres, levels: Levels, sides: Sets, tokens: Sequence[FloatArray]
+) -> float:
+    """Both sides' means in the genre directions, stacked: one c against two, by each mixture."""
+    size, part = genres.directions, levels.genre_part
+    rows = [(side - genres.middle) / genres.usual @ genres.basis.T for side in sides]
+    noise = [np.sqrt(650 / np.clip(of, 60, 20_000)).mean() for of in tokens]
+    spread = [
+        (part.author + (part.text + part.length * one) / len(side)) / size
+        for one, side in zip(noise, sides, strict=True)
+    ]
+    known, inside = levels.known_genre / size * np.eye(size), np.diag(genres.variances)
+    odds = np.exp(levels.unknown_log_odds)
+    mixture = [(1.0, place, known) for place in genres.places]
+    mixture.append((odds, np.zeros(size), known + levels.unknown_genre * inside))
+    total = sum(weight for weight, _, _ in mixture)
+
+    def density(chosen: Sequence[int]) -> float:
+        values = np.concatenate([rows[at].mean(axis=0) for at in chosen])
+        own = np.diag(np.repeat([spread[at] for at in chosen], size))
+        return float(
+            sum(
+                weight
+                / total
+                * multivariate_normal(
+                    np.tile(place, len(chosen)), np.kron(np.ones((len(chosen),) * 2), of_c) + own
+                ).pdf(values)
+                for weight, place, of_c in mixture
+            )
+        )
+
+    return float(np.log(density([0, 1])) - np.log(density([0])) - np.log(density([1])))
+
+
+@given(seeds, st.sampled_from([2, 3, 4]), counts, counts)
+@settings(max_examples=30)
+def test_whether_sides_are_of_one_genre_is_the_ratio_of_mixtures_of_gaussians(
+    seed: int, known: int, first: int, second: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    genres, levels = GENRES[known], exact_levels(GENRES[known], seed, unknown_log_odds=-0.7)
+    sides = [texts_of(rng, genres, count, rng.integers(known)) for count in (first, second)]
+    tokens = [lengths_of(rng, count) for count in (first, second)]
+    member = GenreMember(genres, levels)
+    sight = member.sight([sides[0]], [sides[1]], in_a_row([np.concatenate(tokens)]), None)
+    expected = slow_one_genre(genres, levels, sides, tokens)
+    np.testing.assert_allclose(one_genre(levels, genres, sight), expected, rtol=1e-6, atol=1e-8)
