@@ -3,8 +3,7 @@
 Two measurements. Pairs of texts by different people, drawn at random, show how often a Bayes factor
 is as large as that; but of a million texts, what one pair in a hundred thousand does matters. So
 some texts are searched for: all that comes up by other people are false hits. Beyond what was seen,
-the number of false links is extrapolated: the tail is taken to fall like that of the largest
-twentieth of the pairs.
+the number of false links is extrapolated (`tail`).
 
 Where no author is known, texts are taken to be by different people: of many authors, two texts
 drawn at random nearly always are.
@@ -30,6 +29,7 @@ PAIRS = 3_000
 TRIALS = 50
 HITS = 50  # of a trial
 _TAIL = 0.05  # share of the pairs that the tail is judged by
+_ONE_PERSON = 0.01  # share of the pairs that may be by one person after all
 _FEWEST = 20  # pairs: fewer say nothing
 _NO_HIT = -1e6
 
@@ -68,16 +68,6 @@ class Chance:
         share = float((self.pairs >= log_bayes_factor).mean()) if len(self.pairs) else 0.0
         return share * texts, "pairs"
 
-    def tail(self, unbounded: FloatArray) -> FloatArray:
-        """(pairs,): the share of pairs by different people with so much evidence or more."""
-        rising = np.sort(self.unbounded)
-        begin = float(np.quantile(rising, 1 - _TAIL))
-        beyond = rising[rising > begin] - begin
-        fall = float(beyond.mean()) if len(beyond) else 1.0  # of an exponential tail
-        seen = 1 - np.searchsorted(rising, unbounded, side="left") / len(rising)
-        excess = np.maximum(unbounded - begin, 0)
-        return np.where(unbounded > begin, _TAIL * np.exp(-excess / max(fall, 1e-6)), seen)
-
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """As they are written."""
         return {
@@ -103,6 +93,22 @@ class Chance:
         unbounded = checked(arrays, "unbounded", "f8", len(pairs))
         of_trials = (checked(arrays, name, "i8", len(trials)) for name in ("ranks", "others"))
         return cls(texts, bool(known), pairs, unbounded, trials, *of_trials)
+
+
+def tail(by_chance: FloatArray, evidence: FloatArray) -> FloatArray:
+    """(pairs,): the share of pairs by different people with so much evidence or more.
+
+    The largest twentieth of what chance was seen to do is taken to fall exponentially. Its largest
+    fifth counts as that much or more, since a few of the pairs may be by one person.
+    """
+    rising = np.sort(by_chance)
+    begin, end = np.quantile(rising, (1 - _TAIL, 1 - _ONE_PERSON))
+    beyond = np.minimum(rising[rising > begin], end) - begin
+    known = max(1, int(((rising > begin) & (rising < end)).sum()))
+    fall = float(beyond.sum()) / known if len(beyond) else 1.0
+    seen = 1 - np.searchsorted(rising, evidence, side="left") / len(rising)
+    excess = np.maximum(evidence - begin, 0)
+    return np.where(evidence > begin, _TAIL * np.exp(-excess / max(fall, 1e-6)), seen)
 
 
 def read_chance(store: Store) -> Chance | None:

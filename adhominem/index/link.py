@@ -2,8 +2,11 @@
 
 An account is an author, or a text whose author is not known. Each text is searched for among the
 texts of other accounts; the accounts that come up are compared as wholes, several texts a side. How
-many such links are to be expected by chance is told from accounts that were drawn at random: the
-tail of their Bayes factors times the number of all pairs of accounts.
+many such links are to be expected by chance is told twice, and the larger number counts. Accounts
+are drawn at random: the tail of their Bayes factors, times the number of all pairs of accounts. And
+of the pairs that came up, those after the first half as many as there are accounts are mostly
+false: their number is taken to go on falling as it does there. The second sees what pairs drawn at
+random are too few to show: a few accounts of a kind, all alike.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import adhominem
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.errors import NotFoundError, OptionError
 from adhominem.harmless import one_line
-from adhominem.index.chance import Chance
+from adhominem.index.chance import tail
 from adhominem.index.packing import packed_and_back
 from adhominem.index.search import cautions_of_index, of_foreign
 from adhominem.index.searcher import Searcher
@@ -40,6 +43,8 @@ _NEAREST = 5  # texts of other accounts that are looked at for each text
 _TEXTS = 8  # of an account that are compared, at most
 _DRAWN = 1_000  # pairs of accounts that show what chance does
 _AT_ONCE = 32  # texts that are searched for together
+_CHANCE_BEGINS, _CHANCE_ENDS = 0.5, 1.5  # pairs that came up, as shares of the accounts
+_FEWEST = 20  # of these: fewer say nothing
 _LOG_10 = log(10)
 COLUMNS = (
     "first",
@@ -159,10 +164,11 @@ def link_accounts(
     pairs, sides, sharing = _without_sharing(store, sorted(brought_up), owners)
     factors = _compared(searcher, sides)
     accounts = np.array(list(owners), np.int64)
-    drawn = accounts[rng.integers(0, len(accounts), (_DRAWN, 2))]
-    drawn = drawn[drawn[:, 0] != drawn[:, 1]]
+    drawn = np.sort(accounts[rng.integers(0, len(accounts), (_DRAWN, 2))], axis=1)
+    drawn = np.unique(drawn[drawn[:, 0] != drawn[:, 1]], axis=0)
     by_chance = _compared(searcher, _without_sharing(store, drawn.tolist(), owners)[1])[1]
-    shares = _false_shares(factors[1], by_chance, len(owners))
+    searched = len(np.unique(store.accounts[texts]))
+    shares = _false_shares(factors[1], by_chance, len(owners), searched)
     order = np.argsort(-factors[1], kind="stable")
     links = []
     for at in order[: int((shares <= rate).sum())].tolist():
@@ -258,32 +264,43 @@ def _without_sharing(
 def _compared(
     searcher: Searcher, pairs: Sequence[tuple[IntArray, IntArray]]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(pairs,) three times: log Bayes factors of accounts, the same unbounded, whether at bound."""
-    store, parts = searcher.store, []
+    """(pairs,) three times: log Bayes factors of accounts, what ranks them, whether at bound.
+
+    They are ranked without bounds and by S-norms that are not compressed.
+    """
+    store, scorer, parts = searcher.store, searcher.verifier.scorer, []
     for at in range(0, len(pairs), 64):
         one, other = (
             [store.levs(texts) for texts in side] for side in zip(*pairs[at : at + 64], strict=True)
         )
-        scorer = searcher.verifier.scorer
-        parts.append(scorer(one, other, searcher.population, even_if_strange=True))
+        scores = scorer.scores(one, other, searcher.population)
+        factors = scorer.weighed(scores)
+        ranks = scorer.weights.uncompressed(scores)
+        parts.append((factors.log_bayes_factor, ranks, factors.at_bound))
     if not parts:
         return np.zeros(0), np.zeros(0), np.zeros(0)
-    return (
-        np.concatenate([part.log_bayes_factor for part in parts]),
-        np.concatenate([part.unbounded for part in parts]),
-        np.concatenate([part.at_bound for part in parts]),
-    )
+    factors_of, ranks_of, at_bound = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return factors_of, ranks_of, at_bound
 
 
-def _false_shares(evidence: FloatArray, by_chance: FloatArray, accounts: int) -> FloatArray:
-    """(links,): of links in falling order of evidence, the expected share of false ones so far."""
+def _false_shares(
+    evidence: FloatArray, by_chance: FloatArray, accounts: int, searched: int
+) -> FloatArray:
+    """(links,): of links in falling order of evidence, the expected share of false ones so far.
+
+    Of the accounts, `searched` were searched for.
+    """
     if not len(by_chance):  # all that were drawn share passages: nothing is known of chance
         return np.ones(len(evidence))
     falling = -np.sort(-evidence)
-    nothing = np.zeros(0)
-    none = np.zeros(0, np.int64)
-    chance = Chance(accounts, True, by_chance, by_chance, nothing.reshape(0, 0), none, none)
-    expected = accounts * (accounts - 1) / 2 * chance.tail(falling)
+    expected = accounts * (accounts - 1) / 2 * tail(by_chance, falling)
+    begin = round(_CHANCE_BEGINS * searched)
+    end = min(round(_CHANCE_ENDS * searched), len(falling) - 1)
+    if end - begin >= _FEWEST:
+        weakest = falling[end]
+        fall = (np.minimum(falling[:end], falling[begin]) - weakest).sum() / (end - begin)
+        excess = np.maximum(falling - weakest, 0)
+        expected = np.maximum(expected, end * np.exp(-excess / max(float(fall), 1e-6)))
     shares = np.minimum(1.0, expected / np.arange(1, len(falling) + 1))
     # A weaker link does not make the stronger ones less sure.
     return np.minimum.accumulate(shares[::-1])[::-1]

@@ -8,6 +8,10 @@ A passage is a run of the same letters, whatever stands between them: quotation 
 and case make no difference. It is found by its shingles of 64 letters, about fifteen words, each
 from the beginning of a word on. Texts by different people hardly ever have as much in common by
 chance: in 22 genres, 1 pair in 800 did.
+
+Many short pieces do as much as a few long passages. Where a fourteenth of a text stands in those of
+another in pieces of 16 letters, three or four words, or more, these are taken out as well. Of pairs
+by one author in 22 genres 1 in 170 had as much in common, of 3,427 by different people none.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +32,12 @@ Hashes = npt.NDArray[np.uint64]
 TakenOut = Sequence[tuple[str, int]]  # the names of texts, and the words taken out of each
 
 _SHINGLE = 64  # letters
+_PIECE = 16  # letters of a shingle of short pieces
+_IN_PIECES = 0.07  # share of these of a text that another has: more are not phrases of the language
+_FEWEST_PIECES = 10  # shingles
+_PHRASE = 50  # others: what so many have is a phrase
 _LEFT = 100  # words that must be left of a text, or half of it: otherwise it is a copy
+_KEPT = 32  # letters of a shingle of a sketch: pieces of seven words, from which no text is read
 _SKETCHED = 1 << 61  # of 2**64 hashes: one shingle in 8
 _LARGEST_SKETCH = 256
 
@@ -56,15 +66,19 @@ class Letters:
     @cached_property
     def hashes(self) -> Hashes:
         """(shingles,): of the shingles in the order of the text; the last words begin none."""
-        hashes = shingle_hashes(self._codes[self.places], _SHINGLE)
+        return self.hashes_of(_SHINGLE)
+
+    def hashes_of(self, size: int) -> Hashes:
+        """(shingles,): the same of shingles of so many letters."""
+        hashes = shingle_hashes(self._codes[self.places], size)
         return hashes[self.starts[self.starts < len(hashes)]]
 
-    def without(self, shingles: BoolArray) -> tuple[str, int]:
+    def without(self, shingles: BoolArray, size: int = _SHINGLE) -> tuple[str, int]:
         """The text without some of its shingles (shingles,), and how many words that takes out."""
         edges = np.zeros(len(self.places) + 1, np.int64)
         begins = self.starts[: len(shingles)][shingles]
         edges[begins] += 1
-        edges[begins + _SHINGLE] -= 1
+        edges[begins + size] -= 1  # no two begin at one word
         covered = np.cumsum(edges[:-1]) > 0  # (letters,)
         # A shingle may end inside a word that goes on otherwise: that word stays.
         gone = np.logical_and.reduceat(covered, self.starts)  # (words,)
@@ -96,7 +110,7 @@ def each_passage_once(document: Document) -> Document:
 def without_shared(
     groups: Sequence[Sequence[Document]], elsewhere: Hashes | None = None
 ) -> tuple[list[list[Document]], TakenOut]:
-    """Texts in groups of one author each, without the passages that several groups share.
+    """Texts in groups of one author each, without what several groups share.
 
     Passages whose shingles are known from `elsewhere` are left out, too, and those that a group
     repeats count once. A text of which hardly anything would be left is a copy of another: it stays
@@ -124,8 +138,62 @@ def without_shared(
             if words:
                 documents[at] = replace(documents[at], text=text)
                 taken_out.append((documents[at].id, words))
+    documents, in_pieces = _without_pieces(
+        documents, np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    )
     rest = iter(documents)
-    return [[next(rest) for _ in group] for group in groups], taken_out
+    return [[next(rest) for _ in group] for group in groups], _added(taken_out, in_pieces)
+
+
+def _without_pieces(
+    documents: list[Document], authors: IntArray
+) -> tuple[list[Document], TakenOut]:
+    """Texts without short pieces of which too many stand in those of one other author.
+
+    `authors` (texts,) says whose each is.
+    """
+    letters = [Letters(text.text) for text in documents]
+    hashes = [one.hashes_of(_PIECE) for one in letters]
+    every = np.concatenate([np.zeros(0, np.uint64), *hashes])
+    owners = np.repeat(authors, [len(one) for one in hashes])
+    if not _repeated(every).any():
+        return documents, ()
+    order = np.lexsort((owners, every))
+    every, owners = every[order], owners[order]
+    others = np.append(True, (every[1:] != every[:-1]) | (owners[1:] != owners[:-1]))
+    every, owners = every[others], owners[others]  # each hash once for each author
+    pieces: dict[int, list[Hashes]] = {}
+    for own, author in zip(hashes, authors.tolist(), strict=True):
+        begins = np.searchsorted(every, own)
+        counts = np.searchsorted(every, own, side="right") - begins
+        few, fewest = (counts > 1) & (counts <= _PHRASE), max(_FEWEST_PIECES, _IN_PIECES * len(own))
+        if few.sum() < fewest:
+            continue
+        counts, begins, shared = counts[few], begins[few], np.repeat(own[few], counts[few])
+        steps = np.arange(len(shared)) - np.repeat(np.cumsum(counts) - counts, counts)
+        who = owners[np.repeat(begins, counts) + steps]
+        for other in np.flatnonzero(np.bincount(who) >= fewest).tolist():
+            if other != author:
+                for side in (author, other):
+                    pieces.setdefault(side, []).append(shared[who == other])
+    taken_out: list[tuple[str, int]] = []
+    for at, author in enumerate(authors.tolist()):
+        if author in pieces:
+            taken = np.isin(hashes[at], np.concatenate(pieces[author]))
+            text, words = letters[at].without(taken, _PIECE)
+            whole = len(letters[at].starts)
+            if words and whole - words >= min(_LEFT, whole / 2):
+                documents[at] = replace(documents[at], text=text)
+                taken_out.append((documents[at].id, words))
+    return documents, taken_out
+
+
+def _added(*parts: TakenOut) -> TakenOut:
+    """The words taken out of each text, added up."""
+    words: dict[str, int] = {}
+    for name, count in chain(*parts):
+        words[name] = words.get(name, 0) + count
+    return list(words.items())
 
 
 def without_recurring(documents: Sequence[Document]) -> tuple[list[Document], Hashes]:
@@ -140,9 +208,9 @@ def sketch(text: str, most: int | None = _LARGEST_SKETCH) -> npt.NDArray[np.uint
     """(shingles,): what is kept of a text to find shared passages, and near copies, without it.
 
     It is one in eight of its hashes in rising order, of more than `most` the smallest. Two texts
-    that share more than some thirty words have one of these in common.
+    that share more than some thirty words, or many pieces of eight, have one of these in common.
     """
-    hashes = np.unique(Letters(text).hashes)
+    hashes = np.unique(Letters(text).hashes_of(_KEPT))
     few = hashes[hashes < _SKETCHED][:most] >> np.uint64(29)
     return few.astype(np.uint32)
 

@@ -114,6 +114,14 @@ class Weights:
             + self.snorm_small / np.sqrt(np.maximum(population, 1))
         )
 
+    def uncompressed(self, scores: Scores) -> FloatArray:
+        """(pairs,): the same with large S-norms as they are: then the tail of chance is short."""
+        usual = self._usual_of(scores)
+        if usual is None:
+            return self(scores)
+        linear = raw_snorms(scores.total, usual) - snorms(scores.total, usual)
+        return np.asarray(self(scores) + self.snorm * linear)
+
     def one_genre(self, scores: Scores) -> FloatArray | None:
         """(pairs,): the log odds that both sides are of one genre; None where it is taken for so.
 
@@ -128,7 +136,7 @@ class Weights:
         usual = self._usual_of(scores)
         if usual is None:
             return np.ones(len(scores))
-        raw = np.mean([(scores.total - m) / d for m, d in usual], axis=0)
+        raw = raw_snorms(scores.total, usual)
         inverse = np.mean([1 / d for _, d in usual], axis=0)
         return np.asarray(self.factor + self.snorm * inverse / np.sqrt(1 + (raw / _FAR) ** 2))
 
@@ -155,14 +163,18 @@ class Weights:
         return [self.usual(against, scores.kept) for against in scores.against]
 
 
-def snorms(total: FloatArray, usual: Usual) -> FloatArray:
+def raw_snorms(total: FloatArray, usual: Usual) -> FloatArray:
     """(pairs,): the S-norm of each pair, the mean over its sides.
 
     That is by how many deviations the sides are more like each other than each is like texts of the
-    population. Large ones grow as their logarithm.
+    population.
     """
-    raw = np.mean([(total - m) / d for m, d in usual], axis=0)
-    return np.asarray(_FAR * np.arcsinh(raw / _FAR))
+    return np.asarray(np.mean([(total - m) / d for m, d in usual], axis=0))
+
+
+def snorms(total: FloatArray, usual: Usual) -> FloatArray:
+    """(pairs,): the same, where large ones grow as their logarithm."""
+    return np.asarray(_FAR * np.arcsinh(raw_snorms(total, usual) / _FAR))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ _ROUNDS = 12
 _ROUNDS_MORE = 3  # from parameters that were fitted to nearly the same cases
 _CONVERGED = 2e-4  # of the loss
 _LONGEST = 1.0  # step of a parameter in one round
-_ONE_GENRE = 10.0  # prior odds that two sides that somebody compares are of one genre
+_ONE_GENRE = 20.0  # prior odds that two sides that somebody compares are of one genre
 
 
 @dataclass(frozen=True)

@@ -326,14 +326,15 @@ class Scorer:
 
         With `even_if_strange`, by the population as well, and the answer says which they are.
         """
-        factors, strange = self._weighed(scores), scores.fit < 0
+        factors, strange = self.weighed(scores), scores.fit < 0
         if even_if_strange:
             return replace(factors, strange=strange)
         if not strange.any():
             return factors
-        return factors.replaced(strange, self._weighed(alone(np.flatnonzero(strange))))
+        return factors.replaced(strange, self.weighed(alone(np.flatnonzero(strange))))
 
-    def _weighed(self, scores: Scores) -> LogBayesFactors:
+    def weighed(self, scores: Scores) -> LogBayesFactors:
+        """The log Bayes factors of scores, within bounds, whatever the population is like."""
         unbounded = self.unbounded(scores)
         strange = np.zeros(len(unbounded), dtype=bool)
         if self.calibration is None:

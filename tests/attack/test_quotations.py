@@ -79,6 +79,36 @@ def test_quoting_is_not_evidence_in_a_comparison(
     attack.tried("quotations")
 
 
+def in_pieces(writer: list[str], quoted: list[str], size: int, share: float = 0.3) -> str:
+    """A text of as many words, of which a share is pieces of another, drawn anywhere."""
+    rng, words = Random(0), writer.copy()
+    pieces = int(share * len(words) / size)
+    for at in range(0, pieces * (len(words) // pieces), len(words) // pieces):
+        begin = rng.randrange(len(quoted) - size)
+        words[at : at + size] = quoted[begin : begin + size]
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("size", [6, 8, 10])  # words
+@pytest.mark.parametrize("names", [("Grant", "Obama"), ("Lincoln", "Clinton"), ("Taft", "Reagan")])
+def test_many_short_pieces_are_not_evidence(
+    verifier: Verifier, size: int, names: tuple[str, str], attack: Attack
+) -> None:
+    writer, quoted = (part(name, 0) for name in names)
+    said = verifier.verify(in_pieces(writer, quoted, size), " ".join(quoted))
+    assert said.log10_bayes_factor <= 0  # 0: no statement is made on what is left
+    assert said.decision != "same author"
+    assert "shared_text" in codes(said)
+    attack.tried("quotations")
+
+
+def test_phrases_that_an_author_repeats_stay(verifier: Verifier, attack: Attack) -> None:
+    for name in ("Obama", "Grant", "Clinton", "Reagan", "Lincoln"):
+        said = verifier.verify(" ".join(part(name, 1)), " ".join(part(name, 2)))
+        assert "shared_text" not in codes(said)
+        attack.tried("quotations")
+
+
 @pytest.mark.parametrize("words", [400, 700])
 @pytest.mark.parametrize("with_population", [False, True])
 def test_a_notice_on_both_sides_is_not_evidence(
@@ -231,6 +261,8 @@ def collection(verifier: Verifier, tmp_path_factory: pytest.TempPathFactory) -> 
     ]
     quotes = quoting(part("Grant", 1), part("Obama", 1, words=120))
     rows.append({"id": "quotes", "author": "quotes", "text": quotes})
+    pieces = in_pieces(part("Grant", 1), part("Obama", 1), 10)
+    rows.append({"id": "pieces", "author": "pieces", "text": pieces})
     letter = part("Taft", 1)
     rows += [
         {"id": f"again-{at}", "author": f"again-{at}", "text": " ".join([*letter[at:], f"{at}"])}
@@ -248,9 +280,9 @@ def test_who_quotes_a_text_is_listed_apart_from_its_hits(
     result = search_texts(collection, [Exhibit.of(Document(text=text, id="letter"), "letter")], k=5)
     found = result.searched[0]
     attack.tried("searches with quotations")
-    assert found.sharing == ("quotes",)
+    assert set(found.sharing) == {"quotes", "pieces"}
     assert len(found.hits) == 5
-    assert "quotes" not in {hit.id for hit in found.hits}
+    assert not {"quotes", "pieces"} & {hit.id for hit in found.hits}
     assert ["quotes" in one.message for one in found.warnings if one.code == "shared_text"] == [
         True
     ]

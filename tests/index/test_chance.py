@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adhominem.index.chance import Chance
+from adhominem.index.chance import Chance, tail
 
 
 def made(pairs: np.ndarray, trials: np.ndarray, texts: int = 1_000) -> Chance:
@@ -25,10 +25,16 @@ def test_strong_false_hits_are_counted_in_searches_and_weak_ones_by_pairs() -> N
 def test_the_tail_is_what_was_seen_and_falls_on_beyond() -> None:
     rng = np.random.default_rng(0)
     drawn = rng.exponential(size=20_000)
-    chance = made(drawn, np.zeros((0, 0)))
     points = np.array([0.5, 2.0, 5.0, 8.0])
-    assert chance.tail(points) == pytest.approx(np.exp(-points), rel=0.4)
-    assert (np.diff(chance.tail(np.linspace(0, 12, 200))) <= 1e-12).all()
+    assert tail(drawn, points) == pytest.approx(np.exp(-points), rel=0.4)
+    assert (np.diff(tail(drawn, np.linspace(0, 12, 200))) <= 1e-12).all()
+
+
+def test_a_few_pairs_by_one_person_do_not_make_chance_look_stronger() -> None:
+    drawn = np.random.default_rng(0).exponential(size=4_000)
+    mixed = np.append(drawn, np.linspace(8, 20, 20))  # 1 in 200
+    points = np.array([5.0, 8.0])
+    assert (tail(mixed, points) < 5 * tail(drawn, points)).all()
 
 
 def test_what_is_written_is_read_again() -> None:

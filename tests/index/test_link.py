@@ -54,11 +54,24 @@ def test_links_hold_groups_together_and_the_weakest_is_told() -> None:
 
 def test_the_expected_share_of_false_links_is_that_of_chance() -> None:
     rng = np.random.default_rng(0)
-    shares = _false_shares(rng.normal(size=5_000), rng.normal(size=4_000), 100)
+    shares = _false_shares(rng.normal(size=5_000), rng.normal(size=4_000), 100, 100)
     assert shares[-1] > 0.7
     assert (np.diff(shares) >= 0).all()
     clear = np.concatenate([np.full(20, 9.0), rng.normal(size=4_930)])
-    assert _false_shares(clear, rng.normal(size=4_000), 100)[19] < 0.05
+    assert _false_shares(clear, rng.normal(size=4_000), 100, 100)[19] < 0.05
+
+
+def test_a_tail_of_chance_too_thin_to_be_drawn_is_seen_in_what_came_up() -> None:
+    """Of all pairs of 400 accounts, one in fifty is of a kind whose Bayes factors vary more."""
+    rng = np.random.default_rng(1)
+    pairs = 400 * 399 // 2
+    false = rng.exponential(size=pairs) * np.where(rng.random(pairs) < 0.02, 3, 1)
+    came_up, drawn = np.sort(false)[-4_000:], rng.choice(false, 1_000)
+    told = [
+        int((_false_shares(came_up, drawn, 400, searched) <= 0.1).sum()) for searched in (0, 400)
+    ]
+    assert told[0] > 100  # all of them false
+    assert told[1] < 10
 
 
 def test_two_names_of_one_person_are_linked_more_often_than_others(
@@ -69,8 +82,8 @@ def test_two_names_of_one_person_are_linked_more_often_than_others(
     right = sum(link.first[:-2] == link.second[:-2] for link in first)
     assert right >= 3  # by chance 10 in 39
     assert links.accounts == 40
-    factors = [link.log10_bayes_factor for link in links.links]
-    assert factors == sorted(factors, reverse=True)
+    shares = [link.expected_false_share for link in links.links]
+    assert shares == sorted(shares)
 
 
 def test_rows_for_people_have_room_for_a_decision(
