@@ -17,12 +17,12 @@ setup(
     ext_modules=[
         Extension("adhominem.text._chunks", ["adhominem/text/chunks.c"], **OPTIONS),
         Extension(
-            "adhominem.encoders.ngrams._counting",
-            ["adhominem/encoders/ngrams/counting.c"],
+            "adhominem.ngrams._counting",
+            ["adhominem/ngrams/counting.c"],
             depends=["adhominem/buffers.h"],
             **OPTIONS,
         ),
-        Extension("adhominem.scoring._rows", ["adhominem/scoring/rows.c"], **OPTIONS),
+        Extension("adhominem.score._rows", ["adhominem/score/rows.c"], **OPTIONS),
         Extension(
             "adhominem.index._looking",
             ["adhominem/index/looking.c"],
@@ -37,9 +37,9 @@ setup(
             **OPTIONS,
         ),
         Extension(
-            "adhominem.encoders.network._fused",
-            ["adhominem/encoders/network/fused.c"],
-            depends=["adhominem/encoders/network/fused_steps.h"],
+            "adhominem.paper._fused",
+            ["adhominem/paper/fused.c"],
+            depends=["adhominem/paper/fused_steps.h"],
             libraries=["m"] if os.name == "posix" else [],
             **OPTIONS,
         ),

@@ -28,11 +28,11 @@ def compiled(name: str) -> Any | None:
 
 _PARTS = (
     "text._chunks",
-    "encoders.ngrams._counting",
-    "scoring._rows",
+    "ngrams._counting",
+    "score._rows",
     "index._looking",
     "index._chosen",
-    "encoders.network._fused",
+    "paper._fused",
 )
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self, TypeVar
 
-from adhominem.encoders.network.options import EncoderOptions
-from adhominem.encoders.ngrams.table import NgramOptions
 from adhominem.errors import OptionError
-from adhominem.pairs.sampling import PairOptions
+from adhominem.ngrams.table import NgramOptions
+from adhominem.paper.options import EncoderOptions
+from adhominem.paper.sampling import PairOptions
 from adhominem.records import (
     NotNegative,
     OneOf,

@@ -33,9 +33,9 @@ from adhominem.arrays import AnyLevs, joined
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.baselines import BASELINES, distinct_texts, run_baseline
 from adhominem.evaluation.measures import measure
-from adhominem.models.card import card_with_accuracy
-from adhominem.models.folder import model_folder
-from adhominem.scoring.decision import probability_same_author
+from adhominem.model.card import card_with_accuracy
+from adhominem.model.folder import model_folder
+from adhominem.score.decision import probability_same_author
 from adhominem.text.excerpts import first_words
 from adhominem.text.pan import Pair
 from adhominem.text.readers import read_pairs

@@ -38,11 +38,11 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import adhominem
 from adhominem.arrays import FloatArray, IntArray, Levs
-from adhominem.attribute.pool import TextPool, in_rows
-from adhominem.attribute.posterior import NONE, answers
 from adhominem.evaluation.attribution import macro_f1
-from adhominem.scoring.population import FEWEST
-from adhominem.scoring.scorer import Scorer
+from adhominem.questions.rank.pool import TextPool, in_rows
+from adhominem.questions.rank.posterior import NONE, answers
+from adhominem.score.population import FEWEST
+from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
 from adhominem.text.pan_attribution import read_attribution_problems
 from adhominem.text.readers import read_pairs

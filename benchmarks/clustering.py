@@ -31,12 +31,12 @@ from unseen import group_of
 import adhominem
 from adhominem import Document
 from adhominem.arrays import FloatArray, IntArray, Levs
-from adhominem.attribute.cluster import merge_texts
 from adhominem.evaluation.clusters import ClusterMeasures, measure_clusters
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.jobs.cluster import PRIOR
-from adhominem.scoring.population import Population
-from adhominem.scoring.scorer import Scorer, square
+from adhominem.questions.cluster.cluster import merge_texts
+from adhominem.questions.cluster.files import PRIOR
+from adhominem.score.population import Population
+from adhominem.score.scorer import Scorer, square
 from adhominem.text.readers import read_pairs
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify.verifier import Verifier

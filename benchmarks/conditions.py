@@ -37,7 +37,7 @@ import adhominem
 from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
 from adhominem.evaluation.likelihood_ratio import cllr, cllr_min
 from adhominem.evaluation.pan import auc
-from adhominem.scoring.scorer import Scorer
+from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
 from adhominem.text.readers import read_pairs
 from adhominem.verify.verifier import Verifier
@@ -181,7 +181,7 @@ def optimism(log10: FloatArray, same: BoolArray, draws: int = 20) -> float:
 
     The truth of each case is drawn by its number, stretched to what the ranking deserves.
     """
-    from adhominem.scoring.fitting import logistic
+    from adhominem.score.fitting import logistic
 
     constant, slope = logistic((log10 * np.log(10))[None], same, np.ones(len(same)), 1e-6)
     nats = constant + slope * log10 * np.log(10)

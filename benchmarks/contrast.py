@@ -32,10 +32,10 @@ from measure import DEFAULT_CORPORA
 import adhominem
 from adhominem import Document, Verifier
 from adhominem.arrays import FloatArray, IntArray
-from adhominem.attribute.contrast import ContrastOptions, contrast_texts
-from adhominem.attribute.habits import GROUPS, Counts, count_features, counting_member
-from adhominem.attribute.rates import Rates, compare_rates
-from adhominem.explain.ngram_texts import shown
+from adhominem.questions.contrast.contrast import ContrastOptions, contrast_texts
+from adhominem.questions.contrast.habits import GROUPS, Counts, count_features, counting_member
+from adhominem.questions.contrast.rates import Rates, compare_rates
+from adhominem.verify.ngram_texts import shown
 
 SLICE = 1_000  # tokens
 MOST_TEXTS = 8  # of an author in a half

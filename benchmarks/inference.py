@@ -21,9 +21,9 @@ import torch
 from training import made_up_corpus, make_plain
 
 from adhominem.config import preset
-from adhominem.encoders.network.network import Network
-from adhominem.encoders.network.recurrence import Pooling
-from adhominem.encoders.network.runtime import Runtime, TypeInputs
+from adhominem.paper.network import Network
+from adhominem.paper.recurrence import Pooling
+from adhominem.paper.runtime import Runtime, TypeInputs
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import Vocabulary, spread_windows
 from adhominem.training.network_data import DeviceCorpus

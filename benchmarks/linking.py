@@ -21,9 +21,9 @@ import numpy as np
 import adhominem
 from adhominem.index.build import Writer, opened
 from adhominem.index.finish import finished
-from adhominem.index.link import Links, link_accounts
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
+from adhominem.questions.search.link import Links, link_accounts
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
 

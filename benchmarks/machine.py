@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import adhominem
-from adhominem.scoring.machine import SHORTEST
+from adhominem.score.machine import SHORTEST
 from adhominem.text.readers import read_pairs
 
 PEOPLE = "human"

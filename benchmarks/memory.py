@@ -38,7 +38,7 @@ def write_pairs(path: Path, texts: list[str], pairs: int) -> None:
 
 def child(path: Path, population: bool) -> Record:
     """One measurement, in the checkout that is imported."""
-    from adhominem.jobs.predict import predict
+    from adhominem.questions.predict.files import predict
 
     with measured() as result:
         done = predict(

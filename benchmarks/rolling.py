@@ -38,11 +38,11 @@ from measure import DEFAULT_CORPORA
 import adhominem
 from adhominem import Document, Exhibit, RollOptions
 from adhominem.arrays import FloatArray
-from adhominem.attribute.blocks import Blocks, cut_blocks
-from adhominem.attribute.roll import smooth_blocks, window_factors
-from adhominem.attribute.rolling import roll_text
-from adhominem.attribute.smoothing import smooth
-from adhominem.scoring.population import Population
+from adhominem.questions.roll.blocks import Blocks, cut_blocks
+from adhominem.questions.roll.roll import smooth_blocks, window_factors
+from adhominem.questions.roll.rolling import roll_text
+from adhominem.questions.roll.smoothing import smooth
+from adhominem.score.population import Population
 from adhominem.text.excerpts import first_words
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify.verifier import Verifier

@@ -21,7 +21,7 @@ from measure import DEFAULT_CORPORA, measured
 
 import adhominem
 from adhominem.errors import InputError
-from adhominem.pairs.sampling import PairOptions, draw_epoch
+from adhominem.paper.sampling import PairOptions, draw_epoch
 from adhominem.text.corpus import LabelCollector, Labels
 
 

@@ -23,7 +23,7 @@ from measure import DEFAULT_CORPORA
 
 import adhominem
 from adhominem.arrays import Levs, SparseRows, joined
-from adhominem.scoring.population import Population
+from adhominem.score.population import Population
 from adhominem.text.readers import read_pairs
 from adhominem.verify.verifier import Verifier
 

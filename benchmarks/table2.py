@@ -18,7 +18,7 @@ import numpy as np
 
 from adhominem import Verifier, load, read_pairs
 from adhominem.evaluation.pan import PairScores, summarise
-from adhominem.scoring.decision import ensemble_log_bayes_factor
+from adhominem.score.decision import ensemble_log_bayes_factor
 from adhominem.text.pan import Pair
 
 MEASURES = ("auc", "c@1", "f05u_2020", "f1", "overall_2020")

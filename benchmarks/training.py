@@ -31,8 +31,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from adhominem.config import LossOptions, TrainingOptions, preset
-from adhominem.encoders.network.network import Batch, Masks, Network
-from adhominem.encoders.network.options import EncoderOptions
+from adhominem.paper.network import Batch, Masks, Network
+from adhominem.paper.options import EncoderOptions
 from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.training.network_data import DeviceCorpus
@@ -191,7 +191,7 @@ def gradient_errors(corpus: DeviceCorpus, vocabulary: Vocabulary, device: torch.
         return [p.grad / scale for p in model.network.parameters() if p.grad is not None]
 
     exact, ours = gradients(False), gradients(True)
-    with patch("adhominem.encoders.network.network._has_triton", lambda: False):
+    with patch("adhominem.paper.network._has_triton", lambda: False):
         cudnn = gradients(True)
     told = []
     for name, approximate in (("ours", ours), ("cuDNN's", cudnn)):

@@ -33,12 +33,12 @@ import numpy as np
 import adhominem
 from adhominem.config import any_preset
 from adhominem.evaluation.pan import auc
-from adhominem.models.card import card_with_unseen
-from adhominem.models.folder import model_folder, read_models
-from adhominem.models.member import AnyModel
-from adhominem.scoring.members import GenreMember
-from adhominem.scoring.population import Population
-from adhominem.scoring.scorer import Scorer
+from adhominem.model.card import card_with_unseen
+from adhominem.model.folder import model_folder, read_models
+from adhominem.model.member import AnyModel
+from adhominem.score.members import GenreMember
+from adhominem.score.population import Population
+from adhominem.score.scorer import Scorer
 from adhominem.text.corpus import PackedCorpus, is_packed
 
 GROUPS: dict[str, tuple[str, ...]] = {

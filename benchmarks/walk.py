@@ -103,12 +103,12 @@ GATES: dict[str, Sequence[Gate]] = {
         Gate("adhominem.text.tokenizer", "Tokenizer.numbers", _one_text),
     ),
     "encoded": (
-        Gate("adhominem.encoders.ngrams.together", "NgramsTogether.encode", _by_all_ngrams),
-        Gate("adhominem.encoders.network.runtime", "Runtime._attend", _by_a_network),
+        Gate("adhominem.ngrams.together", "NgramsTogether.encode", _by_all_ngrams),
+        Gate("adhominem.paper.runtime", "Runtime._attend", _by_a_network),
     ),
     "varied": (  # with passages left out or repeated, for all variants at once
-        Gate("adhominem.encoders.ngrams.variants", "NgramVariants.__init__", _of_ngrams),
-        Gate("adhominem.encoders.network.runtime", "Runtime.vary", _of_a_network),
+        Gate("adhominem.ngrams.variants", "NgramVariants.__init__", _of_ngrams),
+        Gate("adhominem.paper.runtime", "Runtime.vary", _of_a_network),
     ),
 }
 ALWAYS = ("tokenized", "encoded")

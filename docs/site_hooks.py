@@ -18,7 +18,7 @@ import adhominem
 ROOT = Path(__file__).parent.parent
 REPOSITORY = "https://github.com/adhominem/adhominem/blob/main/"
 COPIES = {  # files outside docs/ that the site has, and where
-    "adhominem/models/shipped/general-en/README.md": "model-card.md",
+    "adhominem/model/shipped/general-en/README.md": "model-card.md",
     "CHANGELOG.md": "changes.md",
 }
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")

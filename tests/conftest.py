@@ -14,7 +14,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from adhominem.config import Config, NgramConfig
-    from adhominem.models.member import Model, NgramModel
+    from adhominem.model.member import Model, NgramModel
     from adhominem.text.corpus import PackedCorpus
 
 # A busy machine is no reason to fail: what takes long shows in `pytest --durations`.
@@ -258,7 +258,7 @@ def ngram_run(
     import torch
 
     from adhominem import train
-    from adhominem.models.member import NgramModel
+    from adhominem.model.member import NgramModel
 
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("ngrams") / "ngrams"
@@ -310,7 +310,7 @@ def mixed_folder(
 ) -> Path:
     """An n-gram model, a network and a profile as one, calibrated on other authors."""
     from adhominem import find_sources, make_ensemble, read_pairs, write_pair_set
-    from adhominem.jobs.calibrate import calibrate_model
+    from adhominem.training.calibrate import calibrate_model
 
     folder = tmp_path_factory.mktemp("mixed")
     members = (ngram_run.folder, small_run.folder, profile_folder)

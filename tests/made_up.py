@@ -10,15 +10,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from adhominem.explain.explanation import (
+from adhominem.verify.cautions import Caution
+from adhominem.verify.explanation import (
     Balance,
     ExplainedText,
     Explanation,
     Passage,
     TokenAttention,
 )
-from adhominem.explain.ngram_contributions import NgramContribution, Place
-from adhominem.verify.cautions import Caution
+from adhominem.verify.ngram_contributions import NgramContribution, Place
 from adhominem.verify.verification import Likeness, Material, Side, Verification
 
 BAD = "<script>alert(1)</script>"

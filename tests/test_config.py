@@ -20,8 +20,8 @@ from adhominem.config import (
     any_preset,
     preset,
 )
-from adhominem.encoders.network.options import EncoderOptions
 from adhominem.errors import OptionError
+from adhominem.paper.options import EncoderOptions
 from adhominem.text.normalisation import STEPS, Normaliser
 
 configs = st.builds(

@@ -80,7 +80,7 @@ def test_a_gate_that_is_not_there_is_an_error(
 def test_a_gate_through_which_nothing_passes_is_an_error(
     walk: ModuleType, one_gate: OneGate
 ) -> None:
-    one_gate("encoded", "adhominem.index.link", "groups_of")
+    one_gate("encoded", "adhominem.questions.search.link", "groups_of")
     with pytest.raises(LookupError, match="verify: nothing was encoded"):
         walk.walks(["verify"], WORDS)
 

@@ -54,7 +54,7 @@ def predict(
         adhominem predict -i INPUT_FOLDER -o OUTPUT_FOLDER
     """
     from adhominem.cli.terminal import print_result, print_table, warn
-    from adhominem.jobs.predict import predict
+    from adhominem.questions.predict.files import predict
 
     path = source or given
     if path is None or (source and given):
@@ -108,7 +108,7 @@ def evaluate(as_json: bool, **options: Any) -> None:
         adhominem evaluate dev/ --pairs dev/ --model general-en --population input
     """
     from adhominem.cli.terminal import print_result, say, warn, watch
-    from adhominem.jobs.evaluate import evaluate_files
+    from adhominem.questions.evaluate.files import evaluate_files
 
     if options["training"] is not None and options["output"] is None:
         raise click.UsageError("--training is for the page; expected -o FOLDER with it")
@@ -186,7 +186,7 @@ def table(job: opt.Job, /, without_topics: bool, as_json: bool, **options: Any) 
         adhominem table model ensemble --pairs dev/blogs --pairs dev/reddit
     """
     from adhominem.cli.terminal import print_result, print_table, say
-    from adhominem.jobs.evaluate import table
+    from adhominem.questions.evaluate.files import table
 
     scored = table(**options, **job, with_topics=not without_topics)
     if as_json:
@@ -233,7 +233,7 @@ def baseline(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         adhominem baseline naive dev --train train-pairs -o answers.jsonl
     """
     from adhominem.cli.terminal import print_result
-    from adhominem.jobs.evaluate import baseline_files
+    from adhominem.questions.evaluate.files import baseline_files
 
     answers = baseline_files(**options, skipped=job["skipped"])
     if as_json:

@@ -38,8 +38,8 @@ def cluster(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         adhominem cluster reviews/ --prior 0.05 --population other-reviews/
     """
     from adhominem.cli.terminal import complain, print_result, say
-    from adhominem.jobs.cluster import cluster_corpus
-    from adhominem.render.cluster_page import headline, measured, odds
+    from adhominem.questions.cluster.files import cluster_corpus
+    from adhominem.questions.cluster.page import headline, measured, odds
 
     result = cluster_corpus(**options, **job)
     complain(*(f"warning: {remark}" for remark in result.remarks))

@@ -74,7 +74,7 @@ def verify(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         adhominem verify letter.txt known-letters/ --population other-letters/ --prior 0.1
     """
     from adhominem.cli.terminal import print_json, print_verification
-    from adhominem.jobs.compare import verify_files
+    from adhominem.questions.verify.files import verify_files
 
     verification = verify_files(**options, **job)
     if as_json:
@@ -106,7 +106,7 @@ def explain(
         adhominem explain letter.txt email.txt
     """
     from adhominem.cli.terminal import print_json, say, show, warn
-    from adhominem.jobs.compare import explain_files
+    from adhominem.questions.verify.files import explain_files
     from adhominem.render.output import explanation_text
 
     explanation = explain_files(**options, **job, output=output, format=format)

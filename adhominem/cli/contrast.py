@@ -9,7 +9,7 @@ import click
 from adhominem.cli import options as opt
 
 if TYPE_CHECKING:
-    from adhominem.attribute.contrast import Habit
+    from adhominem.questions.contrast.contrast import Habit
 
 
 @click.command()
@@ -36,8 +36,8 @@ def contrast(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         adhominem contrast austen/ --population novels/
     """
     from adhominem.cli.terminal import complain, print_result, print_table, say
-    from adhominem.jobs.contrast import contrast_files
-    from adhominem.render.contrast_page import GROUP_TITLES, of_chance
+    from adhominem.questions.contrast.files import contrast_files
+    from adhominem.questions.contrast.page import GROUP_TITLES, of_chance
 
     if options["second"] is None and options["population"] is None:
         raise click.UsageError("give SECOND, or a --population that FIRST is contrasted with")

@@ -222,7 +222,7 @@ def map_command(job: opt.Job, /, output: Path, as_json: bool, **options: Any) ->
         adhominem map novels/ -o map.html --population other-novels/ --linkage complete
     """
     from adhominem.cli.terminal import complain, print_json, print_table
-    from adhominem.jobs.map import map_corpus
+    from adhominem.questions.map.files import map_corpus
 
     drawn = map_corpus(output=output, **options, **job)
     for remark in drawn.remarks:

@@ -55,7 +55,7 @@ def index(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         adhominem index -o forum-index --remove user-17 --compact
     """
     from adhominem.cli.terminal import print_result, say
-    from adhominem.jobs.index import index_files
+    from adhominem.questions.search.index_files import index_files
 
     result = index_files(**options, **job)
     if as_json:
@@ -106,8 +106,8 @@ def search(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         adhominem search letter.txt --index forum-index -k 50 -o hits.html
     """
     from adhominem.cli.terminal import print_result, print_table, say, warn
-    from adhominem.jobs.search import search_files
-    from adhominem.render.search_rows import (
+    from adhominem.questions.search.files import search_files
+    from adhominem.questions.search.rows import (
         FALSE_HIT_COLUMNS,
         HIT_COLUMNS,
         false_hit_rows,
@@ -167,8 +167,8 @@ def link(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         adhominem link --index forum-index --rate 0.01
     """
     from adhominem.cli.terminal import print_result, print_table, say, warn
-    from adhominem.jobs.link import link_index
-    from adhominem.render.search_rows import LINK_COLUMNS, link_facts, link_rows
+    from adhominem.questions.search.link_files import link_index
+    from adhominem.questions.search.rows import LINK_COLUMNS, link_facts, link_rows
 
     result = link_index(**options, watch=job["watch"])
     if as_json:

@@ -64,7 +64,7 @@ def train(
         training_bar,
     )
     from adhominem.config import any_preset
-    from adhominem.jobs.train import train_files
+    from adhominem.training.files import train_files
 
     config = any_preset(preset).with_settings([f"training.seed={seed}", *settings])
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
@@ -123,7 +123,7 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
         adhominem ensemble network ngrams -o both --corpus corpus
     """
     from adhominem.cli.terminal import print_json, print_table, watch
-    from adhominem.jobs.train import make_ensemble
+    from adhominem.training.files import make_ensemble
 
     made = make_ensemble(output=output, about=about or "", **options, watch=watch)
     if as_json:
@@ -164,8 +164,8 @@ def calibrate(
     from math import log
 
     from adhominem.cli.terminal import print_result, print_table, say
-    from adhominem.jobs.calibrate import calibrate_model
-    from adhominem.jobs.twin import calibrate_by_twin
+    from adhominem.training.calibrate import calibrate_model
+    from adhominem.training.twin import calibrate_by_twin
 
     if bool(options["sets"]) == (twin is not None):
         raise click.UsageError("give SETS of texts, or a --twin, not both")
@@ -218,7 +218,7 @@ def genres(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
         adhominem genres model sermons letters
     """
     from adhominem.cli.terminal import print_result, print_table, say
-    from adhominem.jobs.genres import learn_genres
+    from adhominem.training.genres import learn_genres
 
     learnt = learn_genres(model, **options, **job)
     if as_json:
@@ -244,7 +244,7 @@ def prose(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
         adhominem prose model novels.jsonl letters.jsonl blogs.jsonl
     """
     from adhominem.cli.terminal import print_result, print_table
-    from adhominem.jobs.prose import learn_prose
+    from adhominem.training.prose import learn_prose
 
     learnt = learn_prose(model, **options, **job)
     if as_json:
@@ -283,7 +283,7 @@ def machine(
         adhominem machine model novels.jsonl blogs.jsonl --machine gpt.jsonl --machine claude.jsonl
     """
     from adhominem.cli.terminal import print_result, print_table
-    from adhominem.jobs.machine import learn_machine_look
+    from adhominem.training.machine import learn_machine_look
 
     learnt = learn_machine_look(model, machines=machine, **options, **job)
     if as_json:

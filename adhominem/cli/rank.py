@@ -68,8 +68,8 @@ def rank(job: opt.Job, /, as_json: bool, top: int, **options: Any) -> None:
         adhominem rank chapter-1.txt chapter-2.txt novelists/ --each
     """
     from adhominem.cli.terminal import print_result, print_table, say, warn
-    from adhominem.jobs.rank import rank
-    from adhominem.render.rank_rows import (
+    from adhominem.questions.rank.files import rank
+    from adhominem.questions.rank.rows import (
         CANDIDATE_COLUMNS,
         candidate_rows,
         sentences,
@@ -119,7 +119,7 @@ def attribute(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         adhominem attribute pan18/ -o answers/ --none 0
     """
     from adhominem.cli.terminal import complain, print_result, print_table, say
-    from adhominem.jobs.attribute import attribute_problems
+    from adhominem.questions.rank.attribute import attribute_problems
 
     answered = attribute_problems(**options, **job)
     for problem in answered.problems:

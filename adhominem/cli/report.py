@@ -27,7 +27,7 @@ def _known_endings(
 ) -> tuple[Path, ...]:
     """Refuse what cannot be written before anything is computed."""
     from adhominem.errors import OptionError
-    from adhominem.report.files import form_of
+    from adhominem.questions.report.formats import form_of
 
     for output in outputs:
         try:
@@ -125,7 +125,7 @@ def report(job: opt.Job, /, outputs: tuple[Path, ...], as_json: bool, **options:
     if _several(options):
         _report_candidates(job, outputs, as_json, options)
         return
-    from adhominem.jobs.report import report_files
+    from adhominem.questions.report.files import report_files
 
     made = report_files(**options, **job, outputs=outputs)
     written = [str(output) for output in outputs]
@@ -142,8 +142,8 @@ def _report_candidates(
     job: opt.Job, outputs: tuple[Path, ...], as_json: bool, options: dict[str, Any]
 ) -> None:
     from adhominem.cli.terminal import print_json, print_table, say, warn
-    from adhominem.jobs.report_candidates import report_candidates
-    from adhominem.render.rank_rows import posterior
+    from adhominem.questions.rank.rows import posterior
+    from adhominem.questions.report.candidates_files import report_candidates
     from adhominem.render.summary import signed
 
     made = report_candidates(options.pop("first"), outputs=outputs, **options, **job)
@@ -197,11 +197,11 @@ def check_report(job: opt.Job, /, as_json: bool, **options: Any) -> None:
 
     given = dict(options)
     if _several(options):
-        from adhominem.jobs.report_candidates import check_candidates_files
+        from adhominem.questions.report.candidates_files import check_candidates_files
 
         check = check_candidates_files(disputed=options.pop("first"), **options, **job)
     else:
-        from adhominem.jobs.report import check_report_files
+        from adhominem.questions.report.files import check_report_files
 
         check = check_report_files(**options, **job)
     if as_json:

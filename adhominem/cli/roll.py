@@ -10,7 +10,7 @@ import click
 from adhominem.cli import options as opt
 
 if TYPE_CHECKING:
-    from adhominem.attribute.roll import Rolled
+    from adhominem.questions.roll.roll import Rolled
 
 _MARKS = "123456789"
 _BLOCKS_A_LINE = 70
@@ -45,8 +45,8 @@ def roll(job: opt.Job, /, output: Path | None, as_json: bool, **options: Any) ->
         adhominem roll novel.txt --words 1000 --step 200
     """
     from adhominem.cli.terminal import complain, print_result, say
-    from adhominem.jobs.roll import roll_files
-    from adhominem.render.roll_page import summary_of
+    from adhominem.questions.roll.files import roll_files
+    from adhominem.questions.roll.page import summary_of
 
     result = roll_files(output=output, **options, **job)
     complain(*(f"warning: {remark}" for remark in result.remarks))
@@ -67,7 +67,7 @@ def roll(job: opt.Job, /, output: Path | None, as_json: bool, **options: Any) ->
 def _print_parts(result: Rolled) -> None:
     """Passages as a table, blocks as marks, and changes."""
     from adhominem.cli.terminal import print_table, say
-    from adhominem.render.roll_page import change_in_words, shown_probability
+    from adhominem.questions.roll.page import change_in_words, shown_probability
     from adhominem.render.summary import signed
 
     names = [] if result.are_styles else [candidate.name for candidate in result.candidates]

@@ -15,7 +15,7 @@ def _known_endings(
 ) -> tuple[Path, ...]:
     """Refuse what cannot be written before anything is computed."""
     from adhominem.errors import OptionError
-    from adhominem.jobs.validate import check_study_name
+    from adhominem.questions.validate.files import check_study_name
 
     for output in outputs:
         try:
@@ -81,8 +81,8 @@ def validate(job: opt.Job, /, outputs: tuple[Path, ...], as_json: bool, **option
         adhominem validate letters-by-author/ --population input --population-size 50
     """
     from adhominem.cli.terminal import complain, print_result, print_table, say
-    from adhominem.jobs.validate import validate
-    from adhominem.render.study_page import rows_of, study_facts
+    from adhominem.questions.validate.files import validate
+    from adhominem.questions.validate.page import rows_of, study_facts
 
     if options["population_size"] is not None and options["population"] != "input":
         raise click.UsageError("--population-size is for `--population input`")

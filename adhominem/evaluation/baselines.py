@@ -24,7 +24,7 @@ from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.errors import EmptyTextError, MissingExtraError, MissingFieldError, OptionError
 from adhominem.evaluation.pan import best_delta, overall_2020
 from adhominem.processes import worker_pool
-from adhominem.scoring.decision import probability_same_author, without_weak_answers
+from adhominem.score.decision import probability_same_author, without_weak_answers
 from adhominem.text.pan import Pair
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import Vocabulary, VocabularyOptions

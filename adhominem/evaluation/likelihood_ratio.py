@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, IntArray
-from adhominem.scoring.decision import probability_same_author
-from adhominem.scoring.fitting import Blocks, pool
+from adhominem.score.decision import probability_same_author
+from adhominem.score.fitting import Blocks, pool
 
 _STRONG = np.log(100)  # a Bayes factor that says much
 _BINS = 10  # of probabilities, for the calibration errors

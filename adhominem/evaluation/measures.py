@@ -12,7 +12,7 @@ from adhominem.errors import OptionError
 from adhominem.evaluation import likelihood_ratio, pan
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.bootstrap import interval, resampled
-from adhominem.scoring.fitting import pool
+from adhominem.score.fitting import pool
 
 
 @dataclass(frozen=True)

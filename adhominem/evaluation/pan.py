@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, FloatArray
-from adhominem.scoring.decision import probability_same_author, without_weak_answers
+from adhominem.score.decision import probability_same_author, without_weak_answers
 
 Measure = Callable[[FloatArray, BoolArray], float]
 

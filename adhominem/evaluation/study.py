@@ -38,7 +38,7 @@ from adhominem.records import (
     strict_json,
     with_schema,
 )
-from adhominem.scoring.fitting import pool
+from adhominem.score.fitting import pool
 from adhominem.text.files import path_of, read_bytes
 
 FEWEST_AUTHORS, FEWEST_CASES = 10, 30  # fewer, and the intervals are wide

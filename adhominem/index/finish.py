@@ -23,7 +23,7 @@ from adhominem.index.files import (
 )
 from adhominem.index.store import COHORT, Store
 from adhominem.index.view import SAMPLE, View
-from adhominem.scoring.population import FEWEST, Population
+from adhominem.score.population import FEWEST, Population
 from adhominem.verify.verifier import Verifier
 
 _GROWN = 2.0  # times as many texts as when the view was made: then it is made again

@@ -16,9 +16,9 @@ from typing import Protocol
 import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, Rows
-from adhominem.scoring.members import GenreMember, LayerMember, MemberScorer, PopulationPart
-from adhominem.scoring.rows import products
-from adhominem.scoring.three_level import Comparison, Terms, noise_of
+from adhominem.score.members import GenreMember, LayerMember, MemberScorer, PopulationPart
+from adhominem.score.rows import products
+from adhominem.score.three_level import Comparison, Terms, noise_of
 
 
 @dataclass(frozen=True, eq=False)

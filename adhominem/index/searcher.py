@@ -31,8 +31,8 @@ from adhominem.index.packing import PackedLevs, packed_and_back
 from adhominem.index.store import Store
 from adhominem.index.threads import in_threads
 from adhominem.index.view import Points, PointTable, View
-from adhominem.scoring.factors import LogBayesFactors
-from adhominem.scoring.population import Population
+from adhominem.score.factors import LogBayesFactors
+from adhominem.score.population import Population
 from adhominem.verify.verifier import Verifier
 
 _CANDIDATES = 16_384  # of an engine, at least, and for each hit that is asked for, and a share:

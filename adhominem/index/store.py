@@ -29,10 +29,10 @@ from adhominem.index.files import (
     read_manifest,
 )
 from adhominem.index.packing import PackedLevs
-from adhominem.models.folder import DEFAULT_MODEL
-from adhominem.scoring.genres import Group
-from adhominem.scoring.population import FEWEST, Population
-from adhominem.scoring.rows import column_means
+from adhominem.model.folder import DEFAULT_MODEL
+from adhominem.score.genres import Group
+from adhominem.score.population import FEWEST, Population
+from adhominem.score.rows import column_means
 from adhominem.text.files import path_of
 from adhominem.verify.verifier import Verifier
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from adhominem.arrays import FloatArray
-from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
+from adhominem.paper.runtime import Encoded
 from adhominem.verify.verifier import load
 
 # Of a word: its tokens, its documents, the attention it gets, the attention it would get by its

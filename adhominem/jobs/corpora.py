@@ -17,8 +17,8 @@ from adhominem.evaluation.leaks import Leak, check_leaks
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.jobs.lev_files import arrays_of
 from adhominem.pairs.pair_set import write_pair_set
-from adhominem.pairs.sampling import PairOptions
 from adhominem.pairs.split import SplitOptions, SplitReport, split
+from adhominem.paper.sampling import PairOptions
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import Document, noting_inputs
 from adhominem.text.normalisation import STEPS, Normaliser

@@ -201,7 +201,7 @@ def _extra(name: str, libraries: tuple[Library, ...]) -> ExtraState:
 
 def _try_models(model: str | Path | None) -> tuple[str, tuple[ModelState, ...]]:
     """The name of the default model, and what becomes of all that there are."""
-    from adhominem.models.folder import DEFAULT_MODEL, shipped_models
+    from adhominem.model.folder import DEFAULT_MODEL, shipped_models
 
     default = os.environ.get("ADHOMINEM_MODEL") or DEFAULT_MODEL
     named = [] if model is None else [str(model)]

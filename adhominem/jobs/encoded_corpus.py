@@ -12,7 +12,7 @@ from adhominem.jobs.inputs import Watch
 from adhominem.jobs.population import draw, in_order, read_population
 from adhominem.jobs.workers import Encode, encode_documents
 from adhominem.pairs.passages import without_shared
-from adhominem.scoring.population import Population, each_once
+from adhominem.score.population import Population, each_once
 from adhominem.text.files import Document, check_not_read, name_of
 from adhominem.text.readers import read_documents
 from adhominem.verify.cautions import passages_taken_out

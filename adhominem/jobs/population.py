@@ -12,7 +12,7 @@ import numpy as np
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, encode_documents
 from adhominem.pairs.passages import without_recurring
-from adhominem.scoring.population import Population
+from adhominem.score.population import Population
 from adhominem.text.files import Document
 from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import Verifier

@@ -13,7 +13,7 @@ import numpy as np
 
 from adhominem.arrays import BoolArray, IntArray
 from adhominem.errors import InputError, OptionError
-from adhominem.pairs.sampling import DrawnPairs, PairOptions, draw_epoch, why_no_pairs
+from adhominem.paper.sampling import DrawnPairs, PairOptions, draw_epoch, why_no_pairs
 from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.readers import Source, check_names
 from adhominem.text.writing import write_folder, write_whole

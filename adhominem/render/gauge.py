@@ -15,10 +15,10 @@ import numpy as np
 from markupsafe import Markup
 
 from adhominem.arrays import FloatArray
-from adhominem.models.calibration import LikeCases
+from adhominem.model.calibration import LikeCases
 from adhominem.render.summary import signed
 from adhominem.render.templates import markup
-from adhominem.scoring.decision import NONE, VerbalScale
+from adhominem.score.decision import NONE, VerbalScale
 
 _LOG_10 = log(10)
 _MARGIN = 0.05  # of the gauge at either end, beyond the bounds

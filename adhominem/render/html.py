@@ -17,10 +17,10 @@ from itertools import groupby, pairwise
 
 from markupsafe import Markup
 
-from adhominem.explain.explanation import ExplainedText, Explanation
 from adhominem.render import layout, summary
 from adhominem.render.gauge import gauge
 from adhominem.render.templates import asset, markup, render_page, verbatim
+from adhominem.verify.explanation import ExplainedText, Explanation
 
 _VIEWS = {
     "attention": "Attention",

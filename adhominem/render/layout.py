@@ -22,8 +22,8 @@ from functools import cached_property
 from itertools import groupby
 from math import isfinite, log, log2
 
-from adhominem.explain.explanation import ExplainedText, Explanation
 from adhominem.harmless import harmless
+from adhominem.verify.explanation import ExplainedText, Explanation
 
 Measure = Callable[[str], float]
 Dress = Callable[["Piece", str], str]  # what is put around the characters of a piece

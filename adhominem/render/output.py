@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from adhominem.errors import OptionError
-from adhominem.explain.explanation import Explanation
 from adhominem.text.writing import write_whole
+from adhominem.verify.explanation import Explanation
 
 _BY_ENDING = {".html": "html", ".htm": "html", ".txt": "terminal"}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import isfinite, log
 
-from adhominem.explain.explanation import Explanation
-from adhominem.explain.ngram_contributions import NgramContribution
-from adhominem.scoring.decision import DIFFERENT, NONE, SAME, VerbalScale, show_probability
+from adhominem.score.decision import DIFFERENT, NONE, SAME, VerbalScale, show_probability
+from adhominem.verify.explanation import Explanation
+from adhominem.verify.ngram_contributions import NgramContribution
 from adhominem.verify.verification import Likeness, Material, Verification
 
 NOT_A_VERDICT = (

@@ -15,9 +15,9 @@ from rich.cells import cell_len
 from rich.color import Color, ColorSystem
 from rich.style import Style
 
-from adhominem.explain.explanation import ExplainedText, Explanation
 from adhominem.harmless import harmless
 from adhominem.render import layout, summary
+from adhominem.verify.explanation import ExplainedText, Explanation
 
 Colours = Literal["truecolor", "256", "none"]
 

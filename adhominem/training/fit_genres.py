@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from adhominem.arrays import Array32, BoolArray, IntArray
-from adhominem.models.member import AnyModel
-from adhominem.scoring.genres import Genres
-from adhominem.scoring.typicality import Typicality
+from adhominem.model.member import AnyModel
+from adhominem.score.genres import Genres
+from adhominem.score.typicality import Typicality
 from adhominem.text.corpus import PackedCorpus
 
 _DOCUMENTS = 2_500  # of a corpus, that genres are fitted to

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from adhominem.scoring.prose import Prose, ProseSamples
+from adhominem.score.prose import Prose, ProseSamples
 from adhominem.text.prose_rates import RATES, Lexicon, prose_rates
 from adhominem.text.tokenizer import Tokenizer
 

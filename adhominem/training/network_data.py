@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from adhominem.arrays import FloatArray, IntArray
-from adhominem.encoders.network.network import Batch
 from adhominem.errors import DivergedError
 from adhominem.evaluation.pan import PairScores
+from adhominem.paper.network import Batch
 from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
 from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable, spread_windows
 from adhominem.training.network_model import SiameseModel, squared_distance

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from adhominem.config import DataOptions, TrainingOptions
-from adhominem.encoders.network.network import Batch, Masks
 from adhominem.errors import OptionError
-from adhominem.pairs.sampling import DrawnPairs, batches, draw_epoch, why_no_pairs
+from adhominem.paper.network import Batch, Masks
+from adhominem.paper.sampling import DrawnPairs, batches, draw_epoch, why_no_pairs
 from adhominem.text.vocabulary import consecutive_windows, crop_starts, hide_topics
 from adhominem.training import distributed
 from adhominem.training.network_data import DeviceCorpus, diverged

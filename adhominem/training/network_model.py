@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from adhominem.config import LossOptions
-from adhominem.encoders.network.network import Batch, Masks, Network
-from adhominem.encoders.network.options import EncoderOptions
+from adhominem.paper.network import Batch, Masks, Network
+from adhominem.paper.options import EncoderOptions
 
 _STARTING_SCALE = 15.0  # of a cosine, in the softmax
 

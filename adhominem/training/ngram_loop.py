@@ -25,9 +25,9 @@ from torch.nn import functional
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.config import NgramTrainingOptions
-from adhominem.encoders.ngrams.table import NgramTable, symbols_of
 from adhominem.errors import OptionError
 from adhominem.evaluation.pan import auc
+from adhominem.ngrams.table import NgramTable, symbols_of
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
 from adhominem.training.checkpoint import Event
 from adhominem.training.topics import content_vectors

@@ -13,17 +13,17 @@ import torch
 import adhominem
 from adhominem.arrays import Array32, IntArray
 from adhominem.config import Config
-from adhominem.encoders.network.word_vectors import read_word_vectors
 from adhominem.errors import OptionError
 from adhominem.evaluation.pan import summarise
 from adhominem.evaluation.plots import draw_entropy_curves
-from adhominem.models.card import model_card
-from adhominem.models.writing import (
+from adhominem.model.card import model_card
+from adhominem.model.writing import (
     write_genres,
     write_model,
     write_training_authors,
     write_typicality,
 )
+from adhominem.paper.word_vectors import read_word_vectors
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.vocabulary import UNKNOWN, Vocabulary
 from adhominem.text.writing import write_folder

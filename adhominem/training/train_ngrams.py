@@ -14,18 +14,18 @@ import torch
 import adhominem
 from adhominem.arrays import Array32, FloatArray
 from adhominem.config import NgramConfig
-from adhominem.encoders.ngrams.encoder import eight_bits, shared_dimensions
-from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.errors import CheckpointError
-from adhominem.models.card import ngram_card
-from adhominem.models.files import Arrays
-from adhominem.models.member import NgramModel
-from adhominem.models.writing import (
+from adhominem.model.card import ngram_card
+from adhominem.model.files import Arrays
+from adhominem.model.member import NgramModel
+from adhominem.model.writing import (
     write_genres,
     write_ngram_model,
     write_training_authors,
     write_typicality,
 )
+from adhominem.ngrams.encoder import eight_bits, shared_dimensions
+from adhominem.ngrams.table import NgramTable
 from adhominem.text.writing import replaced_file, write_folder, write_whole
 from adhominem.training.checkpoint import Event, Task
 from adhominem.training.fit_genres import (

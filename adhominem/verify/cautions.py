@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import exp, fsum, log
 
 from adhominem.arrays import BoolArray, FloatArray
-from adhominem.models.calibration import MisleadingRates
+from adhominem.model.calibration import MisleadingRates
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.pairs.passages import TakenOut
-from adhominem.scoring.population import Population
-from adhominem.scoring.prose import Departure
-from adhominem.scoring.typicality import Typicality
+from adhominem.score.population import Population
+from adhominem.score.prose import Departure
+from adhominem.score.typicality import Typicality
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.foreign import in_what_respect
 

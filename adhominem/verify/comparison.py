@@ -13,15 +13,15 @@ from functools import cached_property
 import numpy as np
 
 from adhominem.arrays import AnyLevs, Array32, FloatArray, IntArray, Levs
-from adhominem.encoders.network.runtime import Encoded
-from adhominem.encoders.ngrams.encoder import NgramEncoder
-from adhominem.encoders.ngrams.variants import NgramVariants
-from adhominem.models.member import Member
+from adhominem.model.member import Member
+from adhominem.ngrams.encoder import NgramEncoder
+from adhominem.ngrams.variants import NgramVariants
 from adhominem.pairs.passages import TakenOut
-from adhominem.scoring.contributions import Contribution, ProductContribution
-from adhominem.scoring.factors import LogBayesFactors
-from adhominem.scoring.population import Population
-from adhominem.scoring.scorer import Scorer
+from adhominem.paper.runtime import Encoded
+from adhominem.score.contributions import Contribution, ProductContribution
+from adhominem.score.factors import LogBayesFactors
+from adhominem.score.population import Population
+from adhominem.score.scorer import Scorer
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.text.tokenizer import Tokenizer, Tokens

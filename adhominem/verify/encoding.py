@@ -10,13 +10,13 @@ from itertools import chain
 import numpy as np
 
 from adhominem.arrays import IntArray, Levs, Rows, is_finite, joined
-from adhominem.encoders.network.runtime import Encoded
-from adhominem.encoders.ngrams.encoder import NgramEncoder
-from adhominem.encoders.ngrams.together import NgramsTogether
 from adhominem.errors import NO_WORD, EmptyTextError, InputError
-from adhominem.models.member import Member
+from adhominem.model.member import Member
+from adhominem.ngrams.encoder import NgramEncoder
+from adhominem.ngrams.together import NgramsTogether
 from adhominem.pairs.passages import each_passage_once
-from adhominem.scoring.scorer import out_of_range
+from adhominem.paper.runtime import Encoded
+from adhominem.score.scorer import out_of_range
 from adhominem.text.files import Document
 from adhominem.text.lexicon import Lexicon, Numbered, PackedTexts
 from adhominem.text.tokenizer import Tokenizer, Tokens

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adhominem.scoring.prose import Departure
+from adhominem.score.prose import Departure
 
 # What is said of each rate.
 _RESPECTS = {

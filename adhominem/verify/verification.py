@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adhominem.records import with_schema
-from adhominem.scoring.calibration import Conditions
+from adhominem.score.calibration import Conditions
 from adhominem.verify.cautions import Caution
 
 _MOSTLY = 0.5  # share of a genre from which on the texts count as of this genre

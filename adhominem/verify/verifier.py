@@ -12,23 +12,23 @@ import numpy as np
 
 import adhominem
 from adhominem.arrays import AnyLevs, BoolArray, FloatArray, Levs, joined
-from adhominem.encoders.network.runtime import Encoded
 from adhominem.errors import NO_WORD, EmptyTextError, InputError, OptionError
-from adhominem.models.calibration import MisleadingRates, Validation, read_validation
-from adhominem.models.files import ModelFiles, damaged
-from adhominem.models.folder import DEFAULT_MODEL, model_folder, read_folder
-from adhominem.models.layout import MACHINE
-from adhominem.models.member import Member, make_members
+from adhominem.model.calibration import MisleadingRates, Validation, read_validation
+from adhominem.model.files import ModelFiles, damaged
+from adhominem.model.folder import DEFAULT_MODEL, model_folder, read_folder
+from adhominem.model.layout import MACHINE
+from adhominem.model.member import Member, make_members
 from adhominem.pairs.passages import Hashes, TakenOut, without_recurring, without_shared
-from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.decision import Decision, VerbalScale, decide, probability_same_author
-from adhominem.scoring.genres import Group
-from adhominem.scoring.machine import MachineLook
-from adhominem.scoring.population import Population, each_once
-from adhominem.scoring.prose import Prose
-from adhominem.scoring.scorer import Scorer
-from adhominem.scoring.sides import Sides
-from adhominem.scoring.two_covariance import squared_distance
+from adhominem.paper.runtime import Encoded
+from adhominem.paper.two_covariance import squared_distance
+from adhominem.score.calibration import Calibration
+from adhominem.score.decision import Decision, VerbalScale, decide, probability_same_author
+from adhominem.score.genres import Group
+from adhominem.score.machine import MachineLook
+from adhominem.score.population import Population, each_once
+from adhominem.score.prose import Prose
+from adhominem.score.scorer import Scorer
+from adhominem.score.sides import Sides
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of, with_text
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair

@@ -16,7 +16,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from adhominem.errors import AdHominemError
-from adhominem.scoring.population import Population
+from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.text.files import Document
 from adhominem.web.failures import as_request_error

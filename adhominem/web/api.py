@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 import adhominem
 from adhominem.arrays import Array32, Levs
-from adhominem.explain.explanation import Explanation
 from adhominem.records import with_schema
 from adhominem.text.exhibits import Exhibit
+from adhominem.verify.explanation import Explanation
 from adhominem.verify.verification import Verification
 from adhominem.web.failures import RequestError, json_bytes, json_response
 from adhominem.web.json_requests import JsonRoute, awaited, unhurried

@@ -10,11 +10,11 @@ from typing import Any, Protocol, TypeVar
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from adhominem.attribute.cluster import Clustering
-from adhominem.attribute.contrast import Contrast
-from adhominem.attribute.ranking import Ranking
-from adhominem.attribute.roll import Rolled
-from adhominem.scoring.population import Population
+from adhominem.questions.cluster.cluster import Clustering
+from adhominem.questions.contrast.contrast import Contrast
+from adhominem.questions.rank.ranking import Ranking
+from adhominem.questions.roll.roll import Rolled
+from adhominem.score.population import Population
 from adhominem.web import attribution
 from adhominem.web.attribution import ClusterCase, PartsCase, WhoCase
 from adhominem.web.batching import Progress, no_progress

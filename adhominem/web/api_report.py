@@ -9,11 +9,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from adhominem.explain.resampling import DRAWS
+from adhominem.questions.report.details import MOST_ENTRIES, CaseDetails, ItemDetails
+from adhominem.questions.report.formats import FORMS, form_of
+from adhominem.questions.report.report import MOST_DRAWS
 from adhominem.records import from_json
-from adhominem.report.details import MOST_ENTRIES, CaseDetails, ItemDetails
-from adhominem.report.files import FORMS, form_of
-from adhominem.report.report import MOST_DRAWS
+from adhominem.verify.resampling import DRAWS
 from adhominem.web.api import TwoSides, case_of
 from adhominem.web.json_requests import JsonRoute, awaited
 from adhominem.web.schema import responses

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ConfigDict, Field
 
-from adhominem.index.search import HITS, SearchResult, search_texts
+from adhominem.questions.search.search import HITS, SearchResult, search_texts
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.verifier import Verifier
 from adhominem.web.batching import Progress, no_progress

@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from adhominem.attribute.cluster import Clustering
-from adhominem.attribute.contrast import Contrast, ContrastOptions, contrast_texts
-from adhominem.attribute.known import MOST_POPULATION
-from adhominem.attribute.rank import rank_texts
-from adhominem.attribute.ranking import Ranking
-from adhominem.attribute.roll import Rolled, RollOptions
-from adhominem.attribute.rolling import Known, roll_text, window_texts
-from adhominem.attribute.trust import MOST_TRIALS
-from adhominem.jobs.cluster import PRIOR, cluster_texts
 from adhominem.jobs.inputs import Unit, Watch
 from adhominem.jobs.population import draw, in_order
-from adhominem.scoring.population import Population
+from adhominem.questions.cluster.cluster import Clustering
+from adhominem.questions.cluster.files import PRIOR, cluster_texts
+from adhominem.questions.contrast.contrast import Contrast, ContrastOptions, contrast_texts
+from adhominem.questions.known import MOST_POPULATION
+from adhominem.questions.rank.rank import rank_texts
+from adhominem.questions.rank.ranking import Ranking
+from adhominem.questions.rank.trust import MOST_TRIALS
+from adhominem.questions.roll.roll import Rolled, RollOptions
+from adhominem.questions.roll.rolling import Known, roll_text, window_texts
+from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier

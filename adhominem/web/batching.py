@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar
 from adhominem.arrays import Levs, joined
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, encoder
-from adhominem.scoring.population import Population
+from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.comparison import Comparison

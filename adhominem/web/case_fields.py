@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from adhominem.attribute.posterior import check_prior
-from adhominem.attribute.roll import RollOptions
 from adhominem.errors import OptionError
+from adhominem.questions.rank.posterior import check_prior
+from adhominem.questions.roll.roll import RollOptions
 from adhominem.web.failures import RequestError
 from adhominem.web.form_fields import Part, Sent
 from adhominem.web.uploads import Upload

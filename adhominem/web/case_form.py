@@ -8,9 +8,9 @@ from typing import Any
 
 from fastapi.responses import HTMLResponse
 
-from adhominem.render.rank_page import rank_page
-from adhominem.render.roll_page import roll_page
-from adhominem.scoring.population import Population
+from adhominem.questions.rank.page import rank_page
+from adhominem.questions.roll.page import roll_page
+from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.text.files import Document
 from adhominem.web import attribution

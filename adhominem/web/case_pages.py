@@ -9,10 +9,10 @@ from typing import Any
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
-from adhominem.attribute.ranking import Ranking
-from adhominem.attribute.roll import Rolled
-from adhominem.render.rank_page import RANK_STYLES, rank_fragment, rank_title
-from adhominem.render.roll_page import ROLL_STYLES, page_title, roll_fragment
+from adhominem.questions.rank.page import RANK_STYLES, rank_fragment, rank_title
+from adhominem.questions.rank.ranking import Ranking
+from adhominem.questions.roll.page import ROLL_STYLES, page_title, roll_fragment
+from adhominem.questions.roll.roll import Rolled
 from adhominem.render.templates import markup
 from adhominem.web.case_fields import RANK, ROLL, CandidateFields, CaseFields
 from adhominem.web.pages import EXAMPLE_TEXTS, answer_page, example_text

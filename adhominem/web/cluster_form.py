@@ -9,8 +9,8 @@ from typing import Any
 
 from fastapi.responses import HTMLResponse
 
-from adhominem.jobs.cluster import PRIOR
-from adhominem.render.cluster_page import cluster_fragment, cluster_page, cluster_title
+from adhominem.questions.cluster.files import PRIOR
+from adhominem.questions.cluster.page import cluster_fragment, cluster_page, cluster_title
 from adhominem.render.templates import markup
 from adhominem.web import attribution
 from adhominem.web.answering import Answerer, texts_of

@@ -10,8 +10,8 @@ from typing import Any
 
 from fastapi.responses import HTMLResponse
 
-from adhominem.attribute.contrast import ContrastOptions
-from adhominem.render.contrast_page import contrast_fragment, contrast_page, contrast_title
+from adhominem.questions.contrast.contrast import ContrastOptions
+from adhominem.questions.contrast.page import contrast_fragment, contrast_page, contrast_title
 from adhominem.render.templates import markup
 from adhominem.web import attribution
 from adhominem.web.answering import Answerer, texts_of

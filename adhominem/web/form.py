@@ -10,11 +10,11 @@ from typing import Any
 from fastapi.responses import HTMLResponse
 
 from adhominem.errors import AdHominemError
-from adhominem.explain.explanation import Explanation
-from adhominem.report.details import CaseDetails
-from adhominem.report.html import report_page
+from adhominem.questions.report.details import CaseDetails
+from adhominem.questions.report.html import report_page
 from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.text.files import Document
+from adhominem.verify.explanation import Explanation
 from adhominem.web.answering import Answerer
 from adhominem.web.failures import as_request_error
 from adhominem.web.form_fields import NO_PRIOR, FormFields, Part, read_fields

@@ -15,13 +15,13 @@ from typing import Any
 from fastapi.responses import HTMLResponse
 
 import adhominem
-from adhominem.explain.explanation import Explanation
 from adhominem.render import summary
 from adhominem.render.gauge import gauge
 from adhominem.render.html import explanation_fragment
 from adhominem.render.templates import asset, markup, render, sentence
-from adhominem.scoring.decision import VerbalScale, probability_same_author, show_probability
+from adhominem.score.decision import VerbalScale, probability_same_author, show_probability
 from adhominem.verify.cautions import Caution
+from adhominem.verify.explanation import Explanation
 from adhominem.web.failures import RequestError, json_bytes
 from adhominem.web.form_fields import FormFields
 from adhominem.web.service import Looked, Service

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from adhominem.attribute.contrast import ContrastOptions
-from adhominem.attribute.roll import RollOptions
-from adhominem.attribute.trust import MOST_TRIALS
-from adhominem.jobs.cluster import PRIOR
+from adhominem.questions.cluster.files import PRIOR
+from adhominem.questions.contrast.contrast import ContrastOptions
+from adhominem.questions.rank.trust import MOST_TRIALS
+from adhominem.questions.roll.roll import RollOptions
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.web.attribution import ContrastCase, PartsCase, WhoCase

@@ -10,8 +10,8 @@ from typing import Any
 
 from fastapi.responses import HTMLResponse
 
-from adhominem.index.search import HITS
-from adhominem.render.search_page import search_fragment, search_page, search_title
+from adhominem.questions.search.page import search_fragment, search_page, search_title
+from adhominem.questions.search.search import HITS
 from adhominem.render.templates import markup
 from adhominem.web.answering import Answerer, texts_of
 from adhominem.web.api_search import MOST_HITS, search_index

@@ -19,10 +19,10 @@ from starlette.exceptions import HTTPException
 
 import adhominem
 from adhominem.errors import AdHominemError, OptionError
-from adhominem.render.cluster_page import CLUSTER_STYLES
-from adhominem.render.contrast_page import CONTRAST_STYLES
+from adhominem.questions.cluster.page import CLUSTER_STYLES
+from adhominem.questions.contrast.page import CONTRAST_STYLES
+from adhominem.questions.search.page import SEARCH_STYLES
 from adhominem.render.html import SCRIPT, STYLE
-from adhominem.render.search_page import SEARCH_STYLES
 from adhominem.web.answering import Answerer
 from adhominem.web.api import api_router
 from adhominem.web.api_attribute import attribution_router

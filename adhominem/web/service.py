@@ -12,16 +12,16 @@ from typing import Any, TypeVar
 
 from adhominem.arrays import Levs
 from adhominem.errors import AdHominemError
-from adhominem.explain.explanation import Explanation, explain_texts
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
-from adhominem.models.calibration import LikeCases
-from adhominem.report.evidence import like_pairs
-from adhominem.report.report import Report, make_report
-from adhominem.scoring.population import Population
+from adhominem.model.calibration import LikeCases
+from adhominem.questions.report.evidence import like_pairs
+from adhominem.questions.report.report import Report, make_report
+from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, words_a_text
 from adhominem.text.files import Document
+from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.influences import Influence, influences
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load

@@ -26,12 +26,12 @@ from adhominem.compiled import NUMPY, VARIABLE
 from adhominem.errors import IndexFolderError, InputError
 from adhominem.index import build, files
 from adhominem.index.files import MANIFEST, read_arrays, read_manifest
-from adhominem.index.link import link_accounts
-from adhominem.index.search import search_texts
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
-from adhominem.jobs import index as indexing
-from adhominem.jobs.index import index_files
+from adhominem.questions.search import index_files as indexing
+from adhominem.questions.search.index_files import index_files
+from adhominem.questions.search.link import link_accounts
+from adhominem.questions.search.search import search_texts
 from adhominem.text.exhibits import Exhibit
 from attack.conftest import Attack
 

@@ -18,14 +18,14 @@ from conftest import rich_rows, write_rows
 from adhominem import learn_machine_look, learn_prose, load, make_ensemble
 from adhominem.cli import main
 from adhominem.errors import ModelError
-from adhominem.jobs import genres as genres_module
-from adhominem.jobs.calibrate import calibrate_model
-from adhominem.jobs.genres import learn_genres
-from adhominem.jobs.twin import calibrate_by_twin
-from adhominem.models import calibration as calibration_module
-from adhominem.models import card as card_module
-from adhominem.models import writing
-from adhominem.models.folder import model_folder, model_hash, read_folder
+from adhominem.model import calibration as calibration_module
+from adhominem.model import card as card_module
+from adhominem.model import writing
+from adhominem.model.folder import model_folder, model_hash, read_folder
+from adhominem.training import genres as genres_module
+from adhominem.training.calibrate import calibrate_model
+from adhominem.training.genres import learn_genres
+from adhominem.training.twin import calibrate_by_twin
 from attack.damage import killed_at, with_room_for
 
 TEXTS = [row["text"] for row in rich_rows("letters", 2, 2, "-writes-")]
@@ -223,7 +223,7 @@ def test_a_model_that_changes_while_it_is_read_is_read_as_one(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from adhominem.models import files
+    from adhominem.model import files
 
     new = Path(copytree(mixed_folder, tmp_path / "new"))
     writing.replace_files(new, written["genres"])

@@ -23,10 +23,10 @@ from conftest import NgramRun, SmallRun, rich_rows
 
 from adhominem import PackedCorpus, load
 from adhominem.errors import AdHominemError, CheckpointError, CorpusError, InputError, ModelError
-from adhominem.models.folder import member_folders
-from adhominem.report.files import read_report
-from adhominem.report.html import report_page
-from adhominem.report.report import make_report
+from adhominem.model.folder import member_folders
+from adhominem.questions.report.formats import read_report
+from adhominem.questions.report.html import report_page
+from adhominem.questions.report.report import make_report
 from attack.conftest import Attack
 from attack.damage import damaged, damaged_json, kept, mutated
 

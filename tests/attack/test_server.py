@@ -34,7 +34,7 @@ from made_maps import made as made_map  # noqa: E402
 from serving import BICYCLE, GARDEN, RAILWAY, SECRET, docx, open_service, running  # noqa: E402
 from starlette.datastructures import Headers  # noqa: E402
 
-from adhominem.map.page import map_page  # noqa: E402
+from adhominem.questions.map.page import map_page  # noqa: E402
 from adhominem.render.templates import environment  # noqa: E402
 from adhominem.text.exhibits import exhibits_of  # noqa: E402
 from adhominem.text.files import Document  # noqa: E402

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.attribute.blocks import cut_blocks, sentence_starts
 from adhominem.errors import OptionError
+from adhominem.questions.roll.blocks import cut_blocks, sentence_starts
 
 
 def starts_of(text: str) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from conftest import made_up_rows
 
-from adhominem.attribute.material import CaseMaterial, sort_out
 from adhominem.errors import InputError
+from adhominem.questions.material import CaseMaterial, sort_out
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 

@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 from conftest import made_up_rows, write_rows
 
 from adhominem import cluster_corpus
-from adhominem.attribute.cluster import describe_clusters, merge_texts
 from adhominem.cli import main
 from adhominem.errors import InputError, OptionError
+from adhominem.questions.cluster.cluster import describe_clusters, merge_texts
 
 
 def symmetric(rng: np.random.Generator, texts: int) -> np.ndarray:

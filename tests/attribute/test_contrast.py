@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from adhominem import ContrastOptions, Document, contrast_files, contrast_texts, load
-from adhominem.attribute.contrast import Contrast, Habit
 from adhominem.errors import NotFoundError, OptionError
+from adhominem.questions.contrast.contrast import Contrast, Habit
 
 COMMON = """the of and to a in that it is was he for with on as but at by his not"""
 COMMON_WORDS = tuple(COMMON.split())

@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from adhominem import RollOptions, Verifier, load, rank_texts
-from adhominem.attribute.rolling import Known, roll_text
 from adhominem.cli import main
 from adhominem.index.store import Store
-from adhominem.map.corpus_map import map_documents
-from adhominem.render.rank_page import rank_page
-from adhominem.render.roll_page import roll_page
+from adhominem.questions.map.corpus_map import map_documents
+from adhominem.questions.rank.page import rank_page
+from adhominem.questions.roll.page import roll_page
+from adhominem.questions.roll.rolling import Known, roll_text
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 

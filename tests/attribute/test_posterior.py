@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.attribute.posterior import answers, posteriors
 from adhominem.errors import OptionError
+from adhominem.questions.rank.posterior import answers, posteriors
 
 PRIORS = st.floats(0, 0.99)
 

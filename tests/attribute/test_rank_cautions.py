@@ -11,7 +11,7 @@ from made_up import verification
 
 from adhominem import Verifier, load
 from adhominem.arrays import Levs
-from adhominem.attribute.cautions import (
+from adhominem.questions.cautions import (
     candidates_by_genre,
     cautions_of_others,
     cautions_of_ranking,
@@ -19,8 +19,8 @@ from adhominem.attribute.cautions import (
     mostly_foreign,
     other_genres,
 )
-from adhominem.attribute.known import LevStore
-from adhominem.scoring.scorer import Scorer
+from adhominem.questions.known import LevStore
+from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
 from adhominem.verify.cautions import Caution
 

@@ -11,12 +11,12 @@ import pytest
 from conftest import SmallRun, made_up_rows
 
 from adhominem import Population, Ranking, Verifier, load, rank_texts
-from adhominem.attribute import known
-from adhominem.attribute.known import LevStore, in_turn
-from adhominem.attribute.pool import TextPool, in_rows
-from adhominem.attribute.trials import Trials
 from adhominem.errors import EmptyTextError, OptionError
-from adhominem.scoring.decision import VerbalScale
+from adhominem.questions import known
+from adhominem.questions.known import LevStore, in_turn
+from adhominem.questions.rank.pool import TextPool, in_rows
+from adhominem.questions.rank.trials import Trials
+from adhominem.score.decision import VerbalScale
 from adhominem.text.excerpts import first_words
 from adhominem.text.files import Document
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adhominem.attribute.rates import compare_rates, student_quantile
 from adhominem.errors import OptionError
+from adhominem.questions.contrast.rates import compare_rates, student_quantile
 
 
 def test_the_quantiles_are_students() -> None:

@@ -11,17 +11,17 @@ from click.testing import CliRunner, Result
 from conftest import rich_rows
 
 from adhominem import RollOptions, load, roll_files
-from adhominem.attribute.blocks import cut_blocks
-from adhominem.attribute.roll import (
+from adhominem.cli import main
+from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.questions.roll.blocks import cut_blocks
+from adhominem.questions.roll.roll import (
     make_blocks,
     make_changes,
     make_passages,
     smooth_blocks,
 )
-from adhominem.attribute.smoothing import smooth
-from adhominem.attribute.text_styles import apart, merge_neighbours, style_factors
-from adhominem.cli import main
-from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.questions.roll.smoothing import smooth
+from adhominem.questions.roll.text_styles import apart, merge_neighbours, style_factors
 
 
 def rolled_blocks(states: list[int], step: int = 100) -> tuple[np.ndarray, list[int]]:

@@ -7,8 +7,8 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from adhominem.attribute.smoothing import smooth
 from adhominem.errors import OptionError
+from adhominem.questions.roll.smoothing import smooth
 
 
 @pytest.mark.parametrize("states", [2, 3])

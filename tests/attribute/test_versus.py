@@ -8,10 +8,10 @@ import pytest
 from conftest import SmallRun, rich_rows
 
 from adhominem import Verifier, explain_texts, load
-from adhominem.attribute.versus import explain_versus
-from adhominem.explain.ngram_contributions import weigh_ngrams
+from adhominem.questions.rank.versus import explain_versus
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
+from adhominem.verify.ngram_contributions import weigh_ngrams
 
 ROWS = rich_rows("letters", 4, 3, "-versus-")
 CANDIDATES = {

@@ -187,8 +187,9 @@ def can_be_spelt(name: str, spelling: str) -> bool:
 @pytest.fixture
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """The refusal comes before the minutes that the work takes."""
-    from adhominem.explain import explanation
-    from adhominem.jobs import evaluate, report
+    from adhominem.questions.evaluate import files as evaluate
+    from adhominem.questions.report import files as report
+    from adhominem.verify import explanation
 
     def fail(*arguments: Any, **options: Any) -> None:
         raise AssertionError("this would have taken minutes")

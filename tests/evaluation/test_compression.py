@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adhominem.evaluation.baselines import Compression, cross_entropy
 from adhominem.evaluation.pan import best_delta
-from adhominem.scoring.decision import probability_same_author, without_weak_answers
+from adhominem.score.decision import probability_same_author, without_weak_answers
 
 pyppmd = pytest.importorskip("pyppmd")
 

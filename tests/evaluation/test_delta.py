@@ -11,7 +11,7 @@ from baseline_pairs import made_up_pairs, pair, truth
 
 from adhominem.errors import EmptyTextError
 from adhominem.evaluation.baselines import Delta, Logistic
-from adhominem.scoring.decision import probability_same_author
+from adhominem.score.decision import probability_same_author
 from adhominem.text.pan import Pair
 
 pytest.importorskip("sklearn")

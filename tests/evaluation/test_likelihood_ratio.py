@@ -21,8 +21,8 @@ from adhominem.evaluation.likelihood_ratio import (
     misleading_evidence,
     reliability,
 )
-from adhominem.scoring.decision import probability_same_author
-from adhominem.scoring.fitting import pool
+from adhominem.score.decision import probability_same_author
+from adhominem.score.fitting import pool
 
 Items = list[tuple[float, bool]]
 

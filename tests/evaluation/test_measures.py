@@ -17,7 +17,7 @@ from adhominem.evaluation import likelihood_ratio, measures, pan
 from adhominem.evaluation.answers import Answers, answers_from, load_systems, load_truth
 from adhominem.evaluation.measures import MEASURES, Evaluation, evaluate, measure
 from adhominem.evaluation.pan import auc
-from adhominem.scoring.decision import probability_same_author
+from adhominem.score.decision import probability_same_author
 
 OFFICIAL = Path(__file__).parents[3] / "shared" / "pan20"
 

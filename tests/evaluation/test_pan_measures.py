@@ -26,7 +26,7 @@ from adhominem.evaluation.pan import (
     overall_2020,
     overall_2021,
 )
-from adhominem.scoring.decision import without_weak_answers
+from adhominem.score.decision import without_weak_answers
 
 OFFICIAL = Path(__file__).parents[3] / "shared" / "pan20"
 

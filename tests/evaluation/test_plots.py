@@ -314,7 +314,7 @@ def test_matplotlib_is_loaded_by_the_first_figure_and_pyplot_never() -> None:
     code = """
 import sys
 import numpy as np
-import adhominem.render.evaluation_page
+import adhominem.questions.evaluate.page
 from adhominem.evaluation import plot_figures, plots
 from adhominem.evaluation.answers import answers_from
 assert "matplotlib" not in sys.modules

@@ -16,17 +16,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem import Document, Population, Verifier, load
-from adhominem.encoders.network.device import DeviceRuntime
-from adhominem.explain.explanation import (
+from adhominem.model.folder import read_models
+from adhominem.model.member import Model, make_members
+from adhominem.paper.device import DeviceRuntime
+from adhominem.text.vocabulary import spread_starts
+from adhominem.verify.explanation import (
     ExplainedText,
     Explanation,
     Passage,
     explain_text,
     explain_texts,
 )
-from adhominem.models.folder import read_models
-from adhominem.models.member import Model, make_members
-from adhominem.text.vocabulary import spread_starts
 from adhominem.web.pages import EXAMPLE_TEXTS, example_text
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-explain-")]
@@ -190,7 +190,7 @@ def test_on_a_device_of_torchs_the_network_looks_as_well(
         place = torch.device("cpu")  # there need be no GPU
         return DeviceRuntime(weights, model.vocabulary, data.windows, model.config.encoder, place)
 
-    monkeypatch.setattr("adhominem.models.member._device_runtime", on_the_processor)
+    monkeypatch.setattr("adhominem.model.member._device_runtime", on_the_processor)
     verifier = load(small_run.folder, device="cuda")
     assert isinstance(verifier.members[0].encoder, DeviceRuntime)
     result = explain_texts(verifier, TEXTS[0], TEXTS[1])

@@ -14,18 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem import Document, Verifier, load
-from adhominem.encoders.ngrams.encoder import NgramEncoder
-from adhominem.encoders.ngrams.table import CHANNELS, END, MASK, START, Ngram, shape
-from adhominem.explain import ngram_contributions as module
-from adhominem.explain.explanation import Explanation, explain_texts
-from adhominem.explain.ngram_contributions import NgramContribution, explain_ngrams
-from adhominem.explain.ngram_groups import Occurrences, group, name_tokens
-from adhominem.explain.ngram_texts import NgramText, inside, ngram_members, shown
-from adhominem.models.folder import read_models
-from adhominem.models.member import Member, make_members
-from adhominem.scoring.contributions import ProductContribution
+from adhominem.model.folder import read_models
+from adhominem.model.member import Member, make_members
+from adhominem.ngrams.encoder import NgramEncoder
+from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, shape
+from adhominem.score.contributions import ProductContribution
 from adhominem.text.tokenizer import Tokenizer
+from adhominem.verify import ngram_contributions as module
 from adhominem.verify.comparison import Comparison
+from adhominem.verify.explanation import Explanation, explain_texts
+from adhominem.verify.ngram_contributions import NgramContribution, explain_ngrams
+from adhominem.verify.ngram_groups import Occurrences, group, name_tokens
+from adhominem.verify.ngram_texts import NgramText, inside, ngram_members, shown
 
 ROWS = rich_rows("letters", 3, 2, "-ngrams-")
 TEXTS = [row["text"] for row in ROWS]

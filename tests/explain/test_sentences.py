@@ -6,8 +6,8 @@ import made_up
 import pytest
 from hypothesis import given, settings
 
-from adhominem.explain.explanation import Explanation
-from adhominem.explain.sentences import SHORTEST, at_sentences, sentence_starts
+from adhominem.verify.explanation import Explanation
+from adhominem.verify.sentences import SHORTEST, at_sentences, sentence_starts
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from adhominem.errors import IndexFolderError, InputError, NotFoundError, Option
 from adhominem.index import build
 from adhominem.index.files import read_manifest
 from adhominem.index.store import Store
-from adhominem.jobs.index import index_files
+from adhominem.questions.search.index_files import index_files
 
 ROWS = rich_rows("letters", 30, 4, "-index-")
 
@@ -136,7 +136,7 @@ def test_a_folder_that_is_no_index_is_refused(tmp_path: Path, mixed_folder: Path
 _KILLED = """
 import os, sys
 from adhominem.index import build
-from adhominem.jobs.index import index_files
+from adhominem.questions.search.index_files import index_files
 build.SHARD = 16
 flush, count = build.Writer.flush, 0
 def flushed(self):

@@ -15,7 +15,7 @@ from conftest import rich_rows, write_rows
 from adhominem import index_files, link_index
 from adhominem.cli import main
 from adhominem.errors import OptionError
-from adhominem.index.link import Link, _false_shares, groups_of
+from adhominem.questions.search.link import Link, _false_shares, groups_of
 
 
 @pytest.fixture(scope="module")

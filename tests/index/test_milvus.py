@@ -17,7 +17,7 @@ from adhominem.errors import IndexFolderError, OptionError
 from adhominem.index import searcher as searching
 from adhominem.index.milvus import MilvusAddress, MilvusEngine, is_address
 from adhominem.index.searcher import Searcher
-from adhominem.jobs.index import index_files
+from adhominem.questions.search.index_files import index_files
 
 MilvusClient = pytest.importorskip("pymilvus").MilvusClient
 NEW = rich_rows("letters", 30, 6, "-index-")[4]["text"]

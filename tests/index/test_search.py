@@ -22,12 +22,12 @@ from adhominem.errors import IndexFolderError, InputError, NotFoundError
 from adhominem.index import searcher as searching
 from adhominem.index.engine import make_engine
 from adhominem.index.packing import packed_and_back
-from adhominem.index.search import search_texts
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
-from adhominem.jobs.index import index_files
-from adhominem.jobs.search import search_files
-from adhominem.render.search_page import search_page
+from adhominem.questions.search.files import search_files
+from adhominem.questions.search.index_files import index_files
+from adhominem.questions.search.page import search_page
+from adhominem.questions.search.search import search_texts
 from adhominem.text.exhibits import Exhibit
 
 NEW = rich_rows("letters", 30, 6, "-index-")[4]  # a fifth letter by the first of the authors

@@ -15,8 +15,8 @@ from conftest import WORDS, SmallRun
 
 from adhominem import Verifier, load
 from adhominem.cli import main
-from adhominem.jobs import predict as module
-from adhominem.scoring.decision import probability_same_author
+from adhominem.questions.predict import files as module
+from adhominem.score.decision import probability_same_author
 from adhominem.text.pan import Pair, pair_rows
 
 Answer = dict[str, Any]

@@ -15,7 +15,7 @@ from conftest import SmallRun, write_rows
 from adhominem import Document, find_sources, load, read_documents
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.jobs.attention import attention_of, student_95, token_weights
-from adhominem.models.writing import write_ensemble
+from adhominem.model.writing import write_ensemble
 
 
 def slow_weights(model: Path, document: Document) -> list[float]:

@@ -20,14 +20,14 @@ from adhominem.cli import main
 from adhominem.errors import AdHominemWarning, ModelError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
-from adhominem.jobs.calibrate import calibrate_model
-from adhominem.jobs.simulate import conditions
-from adhominem.models.calibration import Validation, read_validation
-from adhominem.models.folder import model_folder, read_parameters
-from adhominem.models.writing import trained_on
-from adhominem.scoring.calibration import Calibration
-from adhominem.scoring.decision import probability_same_author
+from adhominem.model.calibration import Validation, read_validation
+from adhominem.model.folder import model_folder, read_parameters
+from adhominem.model.writing import trained_on
+from adhominem.score.calibration import Calibration
+from adhominem.score.decision import probability_same_author
 from adhominem.text.pan import Pair
+from adhominem.training.calibrate import calibrate_model
+from adhominem.training.simulate import conditions
 
 Rows = list[dict[str, str]]
 

@@ -10,13 +10,13 @@ import numpy.typing as npt
 import pytest
 
 from adhominem.errors import OptionError
-from adhominem.jobs.calibrate import _Fitting, _widened
-from adhominem.jobs.simulated_cases import Part, merged
-from adhominem.models.calibration import Validation
-from adhominem.scoring.calibration import Bounds, Conditions
-from adhominem.scoring.fitting import Cases
-from adhominem.scoring.genres import Genres
-from adhominem.scoring.three_level import Evidence
+from adhominem.model.calibration import Validation
+from adhominem.score.calibration import Bounds, Conditions
+from adhominem.score.fitting import Cases
+from adhominem.score.genres import Genres
+from adhominem.score.three_level import Evidence
+from adhominem.training.calibrate import _Fitting, _widened
+from adhominem.training.simulated_cases import Part, merged
 
 Authors = npt.NDArray[np.str_]  # (cases, 2)
 Labels = npt.NDArray[np.bool_]  # (cases,)

@@ -14,11 +14,11 @@ from conftest import SmallRun, made_up_rows, write_rows
 
 from adhominem import find_sources, load, read_pairs, write_pair_set
 from adhominem.errors import ModelError
-from adhominem.jobs import calibrate as module
-from adhominem.jobs.calibrate import calibrate_model
-from adhominem.models.calibration import read_validation
-from adhominem.models.folder import read_parameters
-from adhominem.report.report import make_report
+from adhominem.model.calibration import read_validation
+from adhominem.model.folder import read_parameters
+from adhominem.questions.report.report import make_report
+from adhominem.training import calibrate as module
+from adhominem.training.calibrate import calibrate_model
 
 TEXTS = [row["text"] for row in made_up_rows(2, 2, "i")]
 

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from adhominem import find_sources, load, make_ensemble, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import InputError, ModelError, OptionError
-from adhominem.models import folder as shipped
-from adhominem.models.calibration import read_validation
-from adhominem.models.folder import member_folders, model_folder
-from adhominem.models.member import read_genres
-from adhominem.models.writing import trained_on
-from adhominem.scoring.members import GenreMember
+from adhominem.model import folder as shipped
+from adhominem.model.calibration import read_validation
+from adhominem.model.folder import member_folders, model_folder
+from adhominem.model.member import read_genres
+from adhominem.model.writing import trained_on
+from adhominem.score.members import GenreMember
 from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.training.fit_genres import whole_authors
 from adhominem.verify.verifier import Verifier

@@ -14,10 +14,10 @@ from conftest import SmallRun, rich_rows, write_rows
 from adhominem import load
 from adhominem.cli import main
 from adhominem.errors import OptionError
-from adhominem.jobs import genres as module
-from adhominem.jobs.genres import learn_genres
-from adhominem.models.folder import member_folders, model_folder
-from adhominem.models.member import read_genres
+from adhominem.model.folder import member_folders, model_folder
+from adhominem.model.member import read_genres
+from adhominem.training import genres as module
+from adhominem.training.genres import learn_genres
 
 UNHEARD = ("the", "of", "and", "to", "a", "in", "that", "it", ".")  # in none of the new texts
 

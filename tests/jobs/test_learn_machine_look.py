@@ -16,9 +16,9 @@ from safetensors.numpy import save
 from adhominem import learn_machine_look, load
 from adhominem.cli import main
 from adhominem.errors import InputError, ModelError, OptionError
-from adhominem.models.folder import model_hash, read_machine_look
-from adhominem.models.writing import write_machine_look
-from adhominem.scoring.machine import MachineLook
+from adhominem.model.folder import model_hash, read_machine_look
+from adhominem.model.writing import write_machine_look
+from adhominem.score.machine import MachineLook
 
 
 @pytest.fixture

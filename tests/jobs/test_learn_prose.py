@@ -13,8 +13,8 @@ from conftest import NgramRun, rich_rows, write_rows
 from adhominem import learn_prose, load
 from adhominem.cli import main
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs.prose import draw
-from adhominem.models.folder import model_hash
+from adhominem.model.folder import model_hash
+from adhominem.training.prose import draw
 
 
 @pytest.fixture

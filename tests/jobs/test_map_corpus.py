@@ -13,9 +13,9 @@ from conftest import NgramRun, made_up_rows, write_rows
 from adhominem import Document, Population, load
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.jobs.cluster import cluster_corpus
 from adhominem.jobs.encoded_corpus import FEWEST_OF_THEIR_OWN
-from adhominem.jobs.map import map_corpus
+from adhominem.questions.cluster.files import cluster_corpus
+from adhominem.questions.map.files import map_corpus
 from adhominem.verify.cautions import UNCALIBRATED
 
 

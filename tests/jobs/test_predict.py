@@ -36,9 +36,9 @@ from predict_cases import (
 
 from adhominem import Document, Verifier, load_answers, load_truth
 from adhominem.errors import NO_WORD, BrokenLineError, EmptyTextError, InputError, OptionError
-from adhominem.jobs import predict as module
 from adhominem.jobs import workers as workers_module
-from adhominem.jobs.predict import predict
+from adhominem.questions.predict import files as module
+from adhominem.questions.predict.files import predict
 from adhominem.text.pan import Pair, pair_rows, problem_rows
 
 # the answers
@@ -172,7 +172,7 @@ def test_copies_of_a_known_text_count_once(model: Path, tmp_path: Path) -> None:
 
 
 def test_an_ensemble_predicts(model: Path, tmp_path: Path, pairs: Path) -> None:
-    from adhominem.models.writing import write_ensemble
+    from adhominem.model.writing import write_ensemble
 
     for name in ("one", "two"):
         copytree(model, tmp_path / "both" / name)

@@ -28,8 +28,8 @@ from adhominem import (
 )
 from adhominem.cli import main, terminal
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs import predict as module
-from adhominem.scoring.decision import probability_same_author
+from adhominem.questions.predict import files as module
+from adhominem.score.decision import probability_same_author
 from adhominem.text.pan import pair_rows
 from adhominem.web.service import Service
 
@@ -292,7 +292,7 @@ def test_what_cannot_be_read_is_listed_once_though_the_input_is_the_population(
 KILLED = """
 import os, signal, sys
 from adhominem.cli import main, terminal
-from adhominem.jobs import predict as module
+from adhominem.questions.predict import files as module
 module._CASES_AT_ONCE = 4
 batches = 0
 add = module.PartialAnswers.add

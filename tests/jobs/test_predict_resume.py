@@ -35,10 +35,10 @@ from predict_cases import (
 
 from adhominem import Calibration, Document, Verifier
 from adhominem.errors import BrokenLineError, InputError, OptionError
-from adhominem.jobs import predict as module
-from adhominem.jobs.predict import predict
-from adhominem.models.calibration import CalibrationReport, Validation, write_calibration
-from adhominem.scoring.calibration import Weights
+from adhominem.model.calibration import CalibrationReport, Validation, write_calibration
+from adhominem.questions.predict import files as module
+from adhominem.questions.predict.files import predict
+from adhominem.score.calibration import Weights
 from adhominem.text.pan import Pair, pair_rows
 
 # stopped and started again
@@ -369,7 +369,7 @@ def test_what_a_run_killed_at_the_very_end_has_left_is_removed(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from adhominem.jobs import predict as module
+from adhominem.questions.predict import files as module
 from adhominem.text.pan import pair_rows
 from adhominem.verify.verifier import Verifier
 

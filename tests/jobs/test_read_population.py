@@ -19,7 +19,7 @@ from adhominem.jobs import population as module
 from adhominem.jobs import workers
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
-from adhominem.scoring.population import PopulationText
+from adhominem.score.population import PopulationText
 
 ROWS = rich_rows("letters", 4, 3, "-population-")
 TEXTS = [row["text"] for row in ROWS]

@@ -26,11 +26,11 @@ from adhominem.errors import (
     OptionError,
 )
 from adhominem.index import build
-from adhominem.jobs import predict as predict_module
 from adhominem.jobs import ray_connection, ray_engine, shards, workers
 from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.ray_engine import EncoderActor, Job, RayEngine
 from adhominem.jobs.shards import Sharded, encode_shard
+from adhominem.questions.predict import files as predict_module
 
 ROWS = rich_rows("letters", 10, 4, "-shards-")
 BLANK = "\u200b"  # no word in it

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.jobs import simulate as module
-from adhominem.jobs.simulate import (
+from adhominem.text.files import Document
+from adhominem.training import simulate as module
+from adhominem.training.simulate import (
     Cases,
     CaseTexts,
     Condition,
@@ -19,7 +20,6 @@ from adhominem.jobs.simulate import (
     first_words,
     side_words,
 )
-from adhominem.text.files import Document
 
 LENGTHS = (20, 50)
 

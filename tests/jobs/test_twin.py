@@ -16,8 +16,8 @@ from safetensors.numpy import load_file, save_file
 from adhominem import Document, calibrate_by_twin, calibrate_model, load, make_ensemble
 from adhominem.cli import main
 from adhominem.errors import OptionError
-from adhominem.models.calibration import read_reports, read_validation
-from adhominem.models.folder import read_parameters
+from adhominem.model.calibration import read_reports, read_validation
+from adhominem.model.folder import read_parameters
 
 TEXTS = [row["text"] for row in rich_rows("letters", 6, 3, "-twin-")]
 

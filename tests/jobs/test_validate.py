@@ -208,7 +208,7 @@ def test_texts_of_one_work_are_not_on_both_sides(small_run: SmallRun, tmp_path: 
 def test_material_that_does_not_suffice_is_an_error_before_the_work(
     material: Path, options: dict[str, Any], problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adhominem.jobs.validate.load", None)
+    monkeypatch.setattr("adhominem.questions.validate.files.load", None)
     with pytest.raises(InputError, match=problem) as raised:
         validate(material, **options)
     assert str(material) in str(raised.value)

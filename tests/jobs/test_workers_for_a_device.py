@@ -14,11 +14,11 @@ from conftest import NgramRun, SmallRun
 from predict_cases import made_up
 
 from adhominem import Document, Verifier, load, make_ensemble
-from adhominem.encoders.network.device import DeviceRuntime
 from adhominem.errors import EmptyTextError
 from adhominem.jobs import workers
 from adhominem.jobs.workers import encoder
-from adhominem.models.member import Model
+from adhominem.model.member import Model
+from adhominem.paper.device import DeviceRuntime
 
 TOPICS = ["", "ships", "the sea and ships"]
 DOCUMENTS = [
@@ -36,7 +36,7 @@ def on_the_processor(model: Model, device: str) -> DeviceRuntime:
 @pytest.fixture(autouse=True)
 def torch_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts go to workers at once, a few at a time, and networks to torch."""
-    monkeypatch.setattr("adhominem.models.member._device_runtime", on_the_processor)
+    monkeypatch.setattr("adhominem.model.member._device_runtime", on_the_processor)
     monkeypatch.setattr(workers, "_LONG_WORK", 0)
     monkeypatch.setattr(workers, "_BEGUN_AT_ONCE", 3)
     monkeypatch.setattr(workers, "_BATCH", 16)

@@ -20,17 +20,17 @@ from conftest import NgramRun, SmallRun, any_words, rich_rows
 from adhominem import Document, Population, Verifier, load
 from adhominem.errors import OptionError
 from adhominem.harmless import spelt_out
-from adhominem.map.corpus_map import (
+from adhominem.questions.map.corpus_map import (
     CorpusMap,
     lev_products,
     map_documents,
     principal_components,
     projections,
 )
-from adhominem.map.groups import markers
-from adhominem.map.page import map_page
-from adhominem.scoring.calibration import Bounds, Calibration, Weights
-from adhominem.scoring.three_level import Levels
+from adhominem.questions.map.groups import markers
+from adhominem.questions.map.page import map_page
+from adhominem.score.calibration import Bounds, Calibration, Weights
+from adhominem.score.three_level import Levels
 from adhominem.verify.cautions import UNCALIBRATED
 
 NASTY = '</script><b>"&\u2028'

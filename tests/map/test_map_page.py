@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from made_maps import AUTHORS, NASTY, made
 
-from adhominem.attribute.cluster import Cluster
-from adhominem.map.corpus_map import CorpusMap, Projection
-from adhominem.map.groups import draw_documents
-from adhominem.map.page import write_map_page
+from adhominem.questions.cluster.cluster import Cluster
+from adhominem.questions.map.corpus_map import CorpusMap, Projection
+from adhominem.questions.map.groups import draw_documents
+from adhominem.questions.map.page import write_map_page
 
 CHROMIUM = Path("/usr/bin/chromium")
 pytest.importorskip("playwright")

@@ -9,10 +9,10 @@ import pytest
 from test_validation import made_up
 
 from adhominem.errors import ModelError
-from adhominem.models.calibration import CalibrationReport, read_reports, write_calibration
-from adhominem.models.folder import read_parameters
-from adhominem.scoring.calibration import Bounds, Calibration, Weights
-from adhominem.scoring.three_level import Levels, Part
+from adhominem.model.calibration import CalibrationReport, read_reports, write_calibration
+from adhominem.model.folder import read_parameters
+from adhominem.score.calibration import Bounds, Calibration, Weights
+from adhominem.score.three_level import Levels, Part
 
 PAIRS = made_up(40)
 CALIBRATION = Calibration(

@@ -9,14 +9,14 @@ import pytest
 from test_calibration_file import CALIBRATION, report_of
 from test_validation import made_up
 
-from adhominem.models.calibration import CalibrationReport
-from adhominem.models.card import (
+from adhominem.model.calibration import CalibrationReport
+from adhominem.model.card import (
     calibrated_card,
     card_with_accuracy,
     card_with_unseen,
     ensemble_card,
 )
-from adhominem.models.layout import CARD
+from adhominem.model.layout import CARD
 
 
 @pytest.fixture

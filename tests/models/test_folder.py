@@ -18,9 +18,9 @@ from tokenizers import Tokenizer as FileTokenizer
 
 from adhominem import Tokenizer, TwoCovariance
 from adhominem.errors import ModelError
-from adhominem.models.card import ensemble_card
-from adhominem.models.folder import read_models, read_scores
-from adhominem.models.writing import write_ensemble
+from adhominem.model.card import ensemble_card
+from adhominem.model.folder import read_models, read_scores
+from adhominem.model.writing import write_ensemble
 from adhominem.training.network_model import SiameseModel
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from adhominem import load
 from adhominem.errors import ModelError
-from adhominem.models.folder import model_folder, read_genres
+from adhominem.model.folder import model_folder, read_genres
 from adhominem.verify.verification import Likeness
 
 

@@ -15,12 +15,12 @@ from safetensors.numpy import save_file
 from test_folder import halve
 
 from adhominem.errors import ModelError
-from adhominem.models.layout import STYLES
-from adhominem.models.member import read_genres
-from adhominem.models.writing import write_genres
-from adhominem.scoring.genres import Genres
-from adhominem.scoring.members import GenreMember, PopulationPart
-from adhominem.scoring.three_level import Evidence
+from adhominem.model.layout import STYLES
+from adhominem.model.member import read_genres
+from adhominem.model.writing import write_genres
+from adhominem.score.genres import Genres
+from adhominem.score.members import GenreMember, PopulationPart
+from adhominem.score.three_level import Evidence
 
 Arrays = dict[str, npt.NDArray[Any]]
 

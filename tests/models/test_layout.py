@@ -14,16 +14,16 @@ from conftest import rich_rows
 
 from adhominem import load
 from adhominem.errors import ModelError
-from adhominem.models.files import ModelFiles
-from adhominem.models.folder import (
+from adhominem.model.files import ModelFiles
+from adhominem.model.folder import (
     hashed_files,
     member_folders,
     model_folder,
     model_hash,
     read_folder,
 )
-from adhominem.models.layout import LAYOUT, ModelFile
-from adhominem.report.report import make_report
+from adhominem.model.layout import LAYOUT, ModelFile
+from adhominem.questions.report.report import make_report
 
 TEXTS = [row["text"] for row in rich_rows("letters", 2, 2, "-layout-")]
 DOCS = Path(__file__).parents[2] / "docs" / "formats.md"

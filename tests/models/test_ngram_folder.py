@@ -16,11 +16,11 @@ from safetensors.numpy import load_file, save_file
 from test_folder import change, halve
 
 from adhominem import load
-from adhominem.encoders.ngrams.table import CHANNELS
 from adhominem.errors import ModelError
-from adhominem.models.folder import model_hash, read_models, read_scores
-from adhominem.models.member import NgramModel
-from adhominem.models.writing import write_ngram_model
+from adhominem.model.folder import model_hash, read_models, read_scores
+from adhominem.model.member import NgramModel
+from adhominem.model.writing import write_ngram_model
+from adhominem.ngrams.table import CHANNELS
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-new-")]
 

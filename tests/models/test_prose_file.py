@@ -10,8 +10,8 @@ import pytest
 
 from adhominem import load
 from adhominem.errors import ModelError
-from adhominem.models.folder import model_folder, model_hash, read_prose
-from adhominem.models.writing import write_prose
+from adhominem.model.folder import model_folder, model_hash, read_prose
+from adhominem.model.writing import write_prose
 
 SHIPPED = model_folder("general-en")
 

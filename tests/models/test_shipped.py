@@ -12,8 +12,8 @@ from conftest import NgramRun
 from adhominem import load
 from adhominem.cli import main
 from adhominem.errors import ModelError
-from adhominem.models import folder as shipped
-from adhominem.models.folder import DEFAULT_MODEL, model_folder, shipped_models
+from adhominem.model import folder as shipped
+from adhominem.model.folder import DEFAULT_MODEL, model_folder, shipped_models
 
 
 @pytest.fixture

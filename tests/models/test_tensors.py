@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from safetensors.numpy import load, save
 
-from adhominem.models.files import check_shapes, read_tensors
+from adhominem.model.files import check_shapes, read_tensors
 
 TYPES = [np.bool_, np.int8, np.uint8, np.int16, np.int32, np.int64, np.float16, np.float32]
 Arrays = dict[str, npt.NDArray[Any]]
@@ -115,9 +115,9 @@ def test_arrays_of_another_type_or_shape_are_refused() -> None:
 
 
 def test_the_network_has_the_weights_that_its_options_say(small_run: SmallRun) -> None:
-    from adhominem.encoders.network.network import Network
-    from adhominem.encoders.network.options import EncoderOptions
-    from adhominem.models.member import weight_shapes
+    from adhominem.model.member import weight_shapes
+    from adhominem.paper.network import Network
+    from adhominem.paper.options import EncoderOptions
     from adhominem.text.vocabulary import SPECIAL
 
     for options in (small_run.config.encoder, EncoderOptions(window_lstm_size=7, lev_size=3)):

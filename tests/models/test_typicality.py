@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pytest
 
 from adhominem.errors import ModelError
-from adhominem.models.member import read_typicality
-from adhominem.models.writing import write_typicality
-from adhominem.scoring.typicality import Typicality
+from adhominem.model.member import read_typicality
+from adhominem.model.writing import write_typicality
+from adhominem.score.typicality import Typicality
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -19,8 +19,8 @@ from safetensors import safe_open
 from safetensors.numpy import save
 
 from adhominem.errors import ModelError
-from adhominem.models.calibration import Validation, read_validation, validation_file
-from adhominem.models.folder import CALIBRATION_FORMAT
+from adhominem.model.calibration import Validation, read_validation, validation_file
+from adhominem.model.folder import CALIBRATION_FORMAT
 
 GENRES = ("blogs", "letters", "tröt")
 ARRAYS = [each.name for each in fields(Validation) if each.name != "genres"]

@@ -12,7 +12,7 @@ import pytest
 from adhominem import read_pairs
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.pair_set import PairSet, write_pair_set
-from adhominem.pairs.sampling import PairOptions, draw_epoch
+from adhominem.paper.sampling import PairOptions, draw_epoch
 from adhominem.text.readers import Source, find_sources
 
 Row = dict[str, str]

@@ -22,8 +22,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.pairs import sampling as module
-from adhominem.pairs.sampling import (
+from adhominem.paper import sampling as module
+from adhominem.paper.sampling import (
     DrawnPairs,
     PairOptions,
     batches,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from adhominem.attribute.cluster import Cluster, ClusteredText, Clustering
 from adhominem.evaluation.clusters import measure_clusters
-from adhominem.render.cluster_page import cluster_fragment, cluster_page, odds, probability
+from adhominem.questions.cluster.cluster import Cluster, ClusteredText, Clustering
+from adhominem.questions.cluster.page import cluster_fragment, cluster_page, odds, probability
 
 NASTY = '</style><b id="bad">&amp;'
 

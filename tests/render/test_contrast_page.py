@@ -9,8 +9,8 @@ import pytest
 from conftest import made_up_rows
 
 from adhominem import load
-from adhominem.attribute.contrast import Contrast, ContrastOptions, contrast_texts
-from adhominem.render.contrast_page import contrast_fragment, contrast_page
+from adhominem.questions.contrast.contrast import Contrast, ContrastOptions, contrast_texts
+from adhominem.questions.contrast.page import contrast_fragment, contrast_page
 from adhominem.text.files import Document
 
 NASTY = '</style><b id="bad">&amp;'

@@ -19,7 +19,7 @@ from adhominem.evaluation import plots as plots_module
 from adhominem.evaluation.answers import Answers, answers_from
 from adhominem.evaluation.measures import MEASURES, Evaluation, evaluate
 from adhominem.evaluation.plots import FIGURES, Entropies, write_figures
-from adhominem.render.evaluation_page import write_page
+from adhominem.questions.evaluate.page import write_page
 from adhominem.render.templates import asset
 
 pytest.importorskip("matplotlib")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.models.calibration import LikeCases, Validation
+from adhominem.model.calibration import LikeCases, Validation
 from adhominem.render.gauge import among, gauge
 from adhominem.render.layout import DIFFERENT_COLOURS, SAME_COLOURS
 from adhominem.render.templates import asset

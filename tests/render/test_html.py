@@ -22,7 +22,6 @@ from made_up import (
     verification,
 )
 
-from adhominem.explain.explanation import ExplainedText, Explanation, Passage, TokenAttention
 from adhominem.render import html as module
 from adhominem.render.html import (
     SCRIPT,
@@ -33,6 +32,7 @@ from adhominem.render.html import (
     heat_map,
 )
 from adhominem.render.layout import LEVELS
+from adhominem.verify.explanation import ExplainedText, Explanation, Passage, TokenAttention
 from adhominem.verify.verification import Material, PopulationUse, Side
 
 VOID = {"meta", "input"}

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from adhominem.attribute.ranking import (
+from adhominem.questions.rank.page import rank_page
+from adhominem.questions.rank.ranking import (
     DisputedText,
     RankedCandidate,
     RankedCase,
@@ -17,11 +18,10 @@ from adhominem.attribute.ranking import (
     RankingPopulation,
     evidence,
 )
-from adhominem.attribute.trials import Confusion
-from adhominem.attribute.trust import Share, Trust
-from adhominem.attribute.versus import Versus, VersusNgram, VersusPassage
-from adhominem.render.rank_page import rank_page
-from adhominem.render.rank_rows import candidate_rows, posterior, sentences, trust_rows
+from adhominem.questions.rank.rows import candidate_rows, posterior, sentences, trust_rows
+from adhominem.questions.rank.trials import Confusion
+from adhominem.questions.rank.trust import Share, Trust
+from adhominem.questions.rank.versus import Versus, VersusNgram, VersusPassage
 from adhominem.verify.cautions import Caution
 
 BAD = "<script>alert(1)</script>"

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from made_up import FIRST, any_texts, explained
 from rich.cells import cell_len
 
-from adhominem.explain.explanation import ExplainedText, Passage, TokenAttention
 from adhominem.harmless import harmless
 from adhominem.render.layout import (
     DIFFERENT_COLOURS,
@@ -36,6 +35,7 @@ from adhominem.render.layout import (
     strongest_of,
 )
 from adhominem.render.templates import asset
+from adhominem.verify.explanation import ExplainedText, Passage, TokenAttention
 
 BACKGROUNDS = (*TOKEN_COLOURS, *SAME_COLOURS, *DIFFERENT_COLOURS)
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.

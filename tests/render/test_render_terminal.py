@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from made_up import BALANCE, any_explanations, explained, explanation, verification
 from rich.cells import cell_len
 
-from adhominem.explain.explanation import Explanation, Passage, TokenAttention
 from adhominem.harmless import harmless
 from adhominem.render.layout import TOKEN_COLOURS
 from adhominem.render.terminal import Colours, terminal_colours, terminal_heat_map
+from adhominem.verify.explanation import Explanation, Passage, TokenAttention
 
 CODE = re.compile(r"\x1b\[[0-9;]*m")
 MARGIN = 10

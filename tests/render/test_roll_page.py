@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from adhominem.attribute.blocks import cut_blocks
-from adhominem.attribute.roll import (
+from adhominem.questions.roll.blocks import cut_blocks
+from adhominem.questions.roll.page import roll_page, shown_probability, summary_of
+from adhominem.questions.roll.roll import (
     Candidate,
     Rolled,
     RollOptions,
@@ -22,8 +23,7 @@ from adhominem.attribute.roll import (
     make_passages,
     passage_ranges,
 )
-from adhominem.attribute.smoothing import smooth
-from adhominem.render.roll_page import roll_page, shown_probability, summary_of
+from adhominem.questions.roll.smoothing import smooth
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -16,7 +16,7 @@ from adhominem.evaluation.study import (
     StudyText,
     ValidationStudy,
 )
-from adhominem.render.study_page import rows_of, study_facts, study_page
+from adhominem.questions.validate.page import rows_of, study_facts, study_page
 
 BAD = "<script>alert(1)</script>"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adhominem.render.summary import against_prior, headline, shift
-from adhominem.scoring.decision import probability_same_author
+from adhominem.score.decision import probability_same_author
 
 
 def answer(log10: float, prior: float, *, decides: bool = False) -> Any:

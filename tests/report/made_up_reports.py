@@ -10,13 +10,13 @@ import made_up
 import numpy as np
 
 from adhominem.evaluation.study import MEASURES
-from adhominem.models.calibration import LikeCases, Validation
-from adhominem.report.details import CaseDetails, ItemDetails
-from adhominem.report.evidence import LOG_10, CalibrationFacts, validation_facts
-from adhominem.report.files import read_report
-from adhominem.report.html import elements, sections
-from adhominem.report.own_material import StudyFacts
-from adhominem.report.report import (
+from adhominem.model.calibration import LikeCases, Validation
+from adhominem.questions.report.details import CaseDetails, ItemDetails
+from adhominem.questions.report.evidence import LOG_10, CalibrationFacts, validation_facts
+from adhominem.questions.report.formats import read_report
+from adhominem.questions.report.html import elements, sections
+from adhominem.questions.report.own_material import StudyFacts
+from adhominem.questions.report.report import (
     Report,
     ReportedInterval,
     ReportedPopulation,
@@ -24,8 +24,8 @@ from adhominem.report.report import (
     ReportedText,
     Settings,
 )
-from adhominem.scoring.decision import VerbalScale, probability_same_author
-from adhominem.scoring.population import PopulationText
+from adhominem.score.decision import VerbalScale, probability_same_author
+from adhominem.score.population import PopulationText
 from adhominem.verify.cautions import Caution
 from adhominem.verify.influences import Influence
 from adhominem.verify.verification import Likeness

@@ -16,16 +16,16 @@ from made_up_reports import report
 from adhominem import Verifier, load
 from adhominem.cli import main
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs.report_candidates import check_candidates_files
-from adhominem.report.candidates import (
+from adhominem.questions.report.candidates import (
     CandidatesReport,
     Proposition,
     make_candidates_report,
 )
-from adhominem.report.check import of_two_sides
-from adhominem.report.files import read_report
-from adhominem.report.html import report_page
-from adhominem.report.report import make_report
+from adhominem.questions.report.candidates_files import check_candidates_files
+from adhominem.questions.report.check import of_two_sides
+from adhominem.questions.report.formats import read_report
+from adhominem.questions.report.html import report_page
+from adhominem.questions.report.report import make_report
 from adhominem.verify.cautions import Caution
 
 ROWS = made_up_rows(3, 9, "k")
@@ -132,7 +132,7 @@ def test_where_nothing_can_be_stated_no_posterior_is_given() -> None:
 def test_a_population_for_some_candidates_alone_stands_in_the_way(
     verifier: Verifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adhominem.report import candidates
+    from adhominem.questions.report import candidates
 
     really = make_report
 
@@ -254,7 +254,7 @@ def test_a_report_on_candidates_does_not_say_which_folder_is_opened(
     def opened(*_: object, **__: object) -> None:
         raise AssertionError("it was opened")
 
-    monkeypatch.setattr("adhominem.jobs.compare.load", opened)
+    monkeypatch.setattr("adhominem.questions.verify.files.load", opened)
     told = reported(place / "report.html")
     first, *others = told.propositions
     elsewhere = replace(first, report=replace(first.report, model="../elsewhere"))

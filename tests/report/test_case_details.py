@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adhominem.errors import InputError, OptionError
-from adhominem.report.details import CaseDetails, ItemDetails, read_details
+from adhominem.questions.report.details import CaseDetails, ItemDetails, read_details
 
 TOML = """
 case = "17 C 2026"

@@ -18,14 +18,14 @@ from made_up_reports import report_in_page
 from adhominem import Verifier, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import InputError, ModelError
-from adhominem.jobs.calibrate import calibrate_model
-from adhominem.jobs.report import check_report_files
-from adhominem.report.check import Difference, check_report
-from adhominem.report.html import report_page
-from adhominem.report.report import Report, make_report
-from adhominem.scoring.decision import VerbalScale
-from adhominem.scoring.population import Population
+from adhominem.questions.report.check import Difference, check_report
+from adhominem.questions.report.files import check_report_files
+from adhominem.questions.report.html import report_page
+from adhominem.questions.report.report import Report, make_report
+from adhominem.score.decision import VerbalScale
+from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, read_exhibits
+from adhominem.training.calibrate import calibrate_model
 
 ROWS = made_up_rows(6, 3, "r")
 
@@ -117,7 +117,7 @@ def test_it_may_be_computed_anew_on_a_device(case: Worked, monkeypatch: pytest.M
         asked.append(device)
         return load(model)
 
-    monkeypatch.setattr("adhominem.jobs.compare.load", load_there)
+    monkeypatch.setattr("adhominem.questions.verify.files.load", load_there)
     done = case.run("--device", "cuda:1")
     assert done.exit_code == 0, done.output
     assert asked == ["cuda:1"]
@@ -444,7 +444,7 @@ def test_a_report_does_not_say_which_folder_is_opened(
     def opened(*_: object, **__: object) -> None:
         raise AssertionError("it was opened")
 
-    monkeypatch.setattr("adhominem.jobs.compare.load", opened)
+    monkeypatch.setattr("adhominem.questions.verify.files.load", opened)
     page = tampered(case.page, change, tmp_path / "report.html")
     with pytest.raises(InputError, match="say where it lies"):
         check_report_files(page, case.first, case.second)

@@ -23,19 +23,19 @@ from adhominem.cli import main
 from adhominem.errors import ModelError, OptionError
 from adhominem.evaluation.bootstrap import exact_interval
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.explain.explanation import explain_texts
-from adhominem.explain.resampling import bootstrap_interval, population_sensitivity
-from adhominem.jobs.calibrate import calibrate_model
-from adhominem.models.calibration import LikeCases, Validation, read_validation
-from adhominem.models.folder import read_models
-from adhominem.models.member import make_members
-from adhominem.report.evidence import LOG_10, files_of, like_pairs, validation_facts
-from adhominem.report.html import report_page
-from adhominem.report.report import Report, file_dates, make_report, report_date
-from adhominem.scoring.decision import VerbalScale
-from adhominem.scoring.population import PopulationText
+from adhominem.model.calibration import LikeCases, Validation, read_validation
+from adhominem.model.folder import read_models
+from adhominem.model.member import make_members
+from adhominem.questions.report.evidence import LOG_10, files_of, like_pairs, validation_facts
+from adhominem.questions.report.html import report_page
+from adhominem.questions.report.report import Report, file_dates, make_report, report_date
+from adhominem.score.decision import VerbalScale
+from adhominem.score.population import PopulationText
 from adhominem.text.exhibits import exhibits_of, read_exhibits
+from adhominem.training.calibrate import calibrate_model
+from adhominem.verify.explanation import explain_texts
 from adhominem.verify.influences import influences
+from adhominem.verify.resampling import bootstrap_interval, population_sensitivity
 from adhominem.verify.verification import Likeness
 from adhominem.verify.verifier import Verifier
 

@@ -18,13 +18,13 @@ from made_up_reports import ALL, report, with_study
 
 from adhominem import Verifier, load
 from adhominem.errors import DamagedFileError, InputError, MissingExtraError, TooLargeError
-from adhominem.report.attached import attached_to_pdf, texts_between
-from adhominem.report.check import Difference, check_report, compare_files
-from adhominem.report.details import CaseDetails
-from adhominem.report.files import FORMS, read_report, report_bytes, write_report
-from adhominem.report.html import elements, sections
-from adhominem.report.paper import ANNEXES, table_of, text_of
-from adhominem.report.report import make_report
+from adhominem.questions.report.attached import attached_to_pdf, texts_between
+from adhominem.questions.report.check import Difference, check_report, compare_files
+from adhominem.questions.report.details import CaseDetails
+from adhominem.questions.report.formats import FORMS, read_report, report_bytes, write_report
+from adhominem.questions.report.html import elements, sections
+from adhominem.questions.report.paper import ANNEXES, table_of, text_of
+from adhominem.questions.report.report import make_report
 
 pytest.importorskip("reportlab")
 ROWS = made_up_rows(4, 3, "f")
@@ -286,7 +286,7 @@ def test_a_word_document_with_damaged_data_is_said_to_be_damaged(
 def test_the_data_in_a_word_document_are_limited_in_sum(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adhominem.report.attached._MOST_BYTES", 1_000)
+    monkeypatch.setattr("adhominem.questions.report.attached._MOST_BYTES", 1_000)
     with ZipFile(path := tmp_path / "report.docx", "w") as archive:
         for number in range(3):
             archive.writestr(f"customXml/item{number}.xml", "x" * 400)

@@ -23,9 +23,9 @@ from made_up_reports import ALL, bare, report, report_in_page, text
 
 from adhominem.errors import InputError
 from adhominem.harmless import spelt_out
-from adhominem.report.details import CaseDetails
-from adhominem.report.html import report_page
-from adhominem.report.report import Report, ReportedPopulation
+from adhominem.questions.report.details import CaseDetails
+from adhominem.questions.report.html import report_page
+from adhominem.questions.report.report import Report, ReportedPopulation
 from adhominem.verify.cautions import Caution
 
 if TYPE_CHECKING:
@@ -173,7 +173,9 @@ def test_a_damaged_or_foreign_page_is_refused(change: object, problem: str, tmp_
 
 
 def test_a_page_needs_neither_torch_nor_matplotlib_nor_reportlab() -> None:
-    code = "import adhominem.report.check, adhominem.cli.compare, sys; print(*sys.modules)"
+    code = (
+        "import adhominem.questions.report.check, adhominem.cli.compare, sys; print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert "numpy" in loaded

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from made_up_reports import ALL, report, text
 
 from adhominem.errors import MissingExtraError
-from adhominem.explain.sentences import at_sentences
+from adhominem.questions.report.details import CaseDetails
+from adhominem.questions.report.formats import form_of, write_report
+from adhominem.questions.report.html import elements, sections
+from adhominem.questions.report.paper import table_of
+from adhominem.questions.report.report import Report
+from adhominem.questions.report.two_sides import TITLE
 from adhominem.render.layout import SAME_COLOURS, strongest_of
 from adhominem.render.summary import contributed
-from adhominem.report.details import CaseDetails
-from adhominem.report.files import form_of, write_report
-from adhominem.report.html import elements, sections
-from adhominem.report.paper import table_of
-from adhominem.report.report import Report
-from adhominem.report.two_sides import TITLE
 from adhominem.verify.cautions import Caution
+from adhominem.verify.sentences import at_sentences
 
 pypdf = pytest.importorskip("pypdf")
 pytest.importorskip("reportlab")
@@ -180,8 +180,8 @@ def test_two_pages_come_before_the_annexes(annex: str, pages: int, tmp_path: Pat
 
 
 def test_no_head_of_a_table_breaks_inside_a_word() -> None:
-    from adhominem.report.pdf_pages import column_widths
-    from adhominem.report.pdf_texts import BOLD, register_fonts, width
+    from adhominem.questions.report.pdf_pages import column_widths
+    from adhominem.questions.report.pdf_texts import BOLD, register_fonts, width
 
     register_fonts()
     for made in ALL.values():
@@ -205,7 +205,7 @@ def test_all_its_letters_are_in_the_file(tmp_path: Path) -> None:
 @given(made_up.any_explanations(), st.text(max_size=30))
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 def test_any_text_makes_a_pdf(explanation: Any, name: str) -> None:
-    from adhominem.report.pdf_pages import pdf_of
+    from adhominem.questions.report.pdf_pages import pdf_of
 
     made = report(
         explanation=explanation,

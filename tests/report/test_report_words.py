@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_reports import ALL, bare, report, said, silent
 
+from adhominem.questions.report.html import elements, report_page, sections
+from adhominem.questions.report.report import Report
 from adhominem.render.summary import in_numbers, times
-from adhominem.report.html import elements, report_page, sections
-from adhominem.report.report import Report
 
 every_report = pytest.mark.parametrize("made", ALL.values(), ids=ALL)
 log10s = st.floats(-5, 5)

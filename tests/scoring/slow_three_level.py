@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.scoring.genres import Genres
-from adhominem.scoring.three_level import Levels, Part
+from adhominem.score.genres import Genres
+from adhominem.score.three_level import Levels, Part
 
 FloatArray = npt.NDArray[np.float64]
 ALL_KNOWN, NONE_KNOWN = -1e4, 1e4  # log odds

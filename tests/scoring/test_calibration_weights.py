@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from slow_two_covariance import seeds
 
 from adhominem.errors import ModelError, OptionError
-from adhominem.scoring.calibration import (
+from adhominem.score.calibration import (
     POPULATION,
     TEXTS,
     TOKENS,
@@ -27,7 +27,7 @@ from adhominem.scoring.calibration import (
     Weights,
     cells,
 )
-from adhominem.scoring.three_level import Levels
+from adhominem.score.three_level import Levels
 
 FloatArray = npt.NDArray[np.float64]
 WEIGHTS = Weights(

@@ -13,13 +13,13 @@ from slow_three_level import exact_levels, made_up_genres, texts_of
 from slow_two_covariance import seeds
 
 from adhominem.arrays import SparseRows
-from adhominem.scoring.calibration import Calibration, Weights
-from adhominem.scoring.contributions import Contribution, FactorContribution, ProductContribution
-from adhominem.scoring.members import GenreMember, LayerMember, PopulationPart
-from adhominem.scoring.population import Population
-from adhominem.scoring.scorer import Scorer
-from adhominem.scoring.three_level import Levels
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.paper.two_covariance import TwoCovariance
+from adhominem.score.calibration import Calibration, Weights
+from adhominem.score.contributions import Contribution, FactorContribution, ProductContribution
+from adhominem.score.members import GenreMember, LayerMember, PopulationPart
+from adhominem.score.population import Population
+from adhominem.score.scorer import Scorer
+from adhominem.score.three_level import Levels
 
 FloatArray = npt.NDArray[np.float64]
 SIZE, SMALL = 40, 6

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.scoring.decision import Decision, decide, show_probability
+from adhominem.score.decision import Decision, decide, show_probability
 
 SAME, DIFFERENT, UNDECIDED = (
     Decision.SAME_AUTHOR,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from adhominem.scoring.two_covariance import squared_distance
+from adhominem.paper.two_covariance import squared_distance
 
 shapes = st.tuples(st.integers(0, 5), st.integers(1, 6))
 levs = shapes.flatmap(

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from slow_three_level import SlowModel, made_up_genres
 
 from adhominem.evaluation.likelihood_ratio import cllr, cllr_min
-from adhominem.scoring import fitting as module
-from adhominem.scoring.calibration import Conditions, Weights
-from adhominem.scoring.fitting import (
+from adhominem.paper.two_covariance import TwoCovariance
+from adhominem.score import fitting as module
+from adhominem.score.calibration import Conditions, Weights
+from adhominem.score.fitting import (
     Cases,
     Fitted,
     empirical_bounds,
@@ -24,10 +25,9 @@ from adhominem.scoring.fitting import (
     fit_one_genre,
     group_weights,
 )
-from adhominem.scoring.members import GenreMember, LayerMember, PopulationPart
-from adhominem.scoring.three_level import Evidence, Levels, Part, joined
-from adhominem.scoring.three_level import unrestricted as in_a_row
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.score.members import GenreMember, LayerMember, PopulationPart
+from adhominem.score.three_level import Evidence, Levels, Part, joined
+from adhominem.score.three_level import unrestricted as in_a_row
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from slow_three_level import made_up_genres
 from slow_two_covariance import seeds
 
-from adhominem.scoring.genres import Genres, Group
+from adhominem.score.genres import Genres, Group
 
 FloatArray = npt.NDArray[np.float64]
 SIZE = 6

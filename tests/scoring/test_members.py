@@ -14,10 +14,10 @@ from slow_two_covariance import seeds
 
 from adhominem.arrays import Rows, SparseRows
 from adhominem.errors import OptionError
-from adhominem.scoring import members as module
-from adhominem.scoring.members import GenreMember, LayerMember, MemberScorer, PopulationPart
-from adhominem.scoring.three_level import Evidence
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.paper.two_covariance import TwoCovariance
+from adhominem.score import members as module
+from adhominem.score.members import GenreMember, LayerMember, MemberScorer, PopulationPart
+from adhominem.score.three_level import Evidence
 
 FloatArray = npt.NDArray[np.float64]
 SIZE = 8

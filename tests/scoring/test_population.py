@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adhominem import Document, Population
 from adhominem.errors import OptionError
-from adhominem.scoring.population import each_once
+from adhominem.score.population import each_once
 
 
 def test_the_mean_is_that_of_all_texts_with_all_digits() -> None:

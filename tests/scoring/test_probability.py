@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.scoring.decision import (
+from adhominem.score.decision import (
     ensemble_log_bayes_factor,
     ensemble_probability,
     probability_same_author,

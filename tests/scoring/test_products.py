@@ -12,10 +12,10 @@ from slow_three_level import made_up_genres
 from slow_two_covariance import seeds
 
 from adhominem.errors import OptionError
-from adhominem.scoring import rows as module
-from adhominem.scoring.members import PopulationPart
-from adhominem.scoring.products import Cohort, Others, PairProducts, Table, make_cohort
-from adhominem.scoring.rows import products
+from adhominem.score import rows as module
+from adhominem.score.members import PopulationPart
+from adhominem.score.products import Cohort, Others, PairProducts, Table, make_cohort
+from adhominem.score.rows import products
 
 SIZE = 6
 GENRES = made_up_genres(SIZE)

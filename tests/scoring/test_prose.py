@@ -9,7 +9,7 @@ import pytest
 
 from adhominem.errors import OptionError
 from adhominem.records import from_json, strict_json, to_json
-from adhominem.scoring.prose import Prose, ProseSamples
+from adhominem.score.prose import Prose, ProseSamples
 from adhominem.text.prose_rates import RATES, Lexicon
 
 LEXICON = Lexicon(("the",), ("the",))

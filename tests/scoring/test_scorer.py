@@ -14,16 +14,16 @@ from slow_two_covariance import seeds
 
 from adhominem.arrays import Levs, SparseRows
 from adhominem.errors import ModelError, OptionError
-from adhominem.scoring import members as members_module
-from adhominem.scoring import scorer as module
-from adhominem.scoring.calibration import Bounds, Calibration, Scores, Weights
-from adhominem.scoring.factors import LogBayesFactors
-from adhominem.scoring.members import GenreMember, LayerMember, PopulationPart
-from adhominem.scoring.population import Population
-from adhominem.scoring.scorer import Scorer, square
-from adhominem.scoring.sides import log_tokens_of
-from adhominem.scoring.three_level import Levels, Part
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.paper.two_covariance import TwoCovariance
+from adhominem.score import members as members_module
+from adhominem.score import scorer as module
+from adhominem.score.calibration import Bounds, Calibration, Scores, Weights
+from adhominem.score.factors import LogBayesFactors
+from adhominem.score.members import GenreMember, LayerMember, PopulationPart
+from adhominem.score.population import Population
+from adhominem.score.scorer import Scorer, square
+from adhominem.score.sides import log_tokens_of
+from adhominem.score.three_level import Levels, Part
 
 FloatArray = npt.NDArray[np.float64]
 Table = npt.NDArray[np.float32]

@@ -22,10 +22,10 @@ from slow_three_level import (
 from slow_two_covariance import seeds
 
 from adhominem.records import from_json, to_json
-from adhominem.scoring.genres import Genres
-from adhominem.scoring.members import GenreMember, PopulationPart
-from adhominem.scoring.products import PairProducts, make_cohort
-from adhominem.scoring.three_level import (
+from adhominem.score.genres import Genres
+from adhominem.score.members import GenreMember, PopulationPart
+from adhominem.score.products import PairProducts, make_cohort
+from adhominem.score.three_level import (
     Comparison,
     Evidence,
     Levels,

@@ -23,7 +23,7 @@ from slow_two_covariance import (
 )
 
 from adhominem.errors import OptionError
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.paper.two_covariance import TwoCovariance
 
 counts = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 
@@ -435,8 +435,8 @@ def test_the_floor_of_the_variances_is_out_of_the_way_of_ordinary_levs(
 ) -> None:
     levs, authors = few_documents()
     ordinary = TwoCovariance(max_iterations=20, tolerance=0).fit(levs, authors)
-    monkeypatch.setattr("adhominem.scoring.two_covariance._FLOOR", 1e-30)
-    monkeypatch.setattr("adhominem.scoring.two_covariance._FLAT", 1e-30)
+    monkeypatch.setattr("adhominem.paper.two_covariance._FLOOR", 1e-30)
+    monkeypatch.setattr("adhominem.paper.two_covariance._FLAT", 1e-30)
     assert_same_model(TwoCovariance(max_iterations=20, tolerance=0).fit(levs, authors), ordinary)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.scoring.decision import DIFFERENT, NONE, SAME, VerbalScale
+from adhominem.score.decision import DIFFERENT, NONE, SAME, VerbalScale
 
 SCALE = VerbalScale()
 WORDS = [words for _, words in SCALE.rungs]

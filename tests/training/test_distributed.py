@@ -20,7 +20,7 @@ from conftest import SMALL_SETTINGS, SmallData, SmallRun
 from processes_of_one_run import loss_curve, train_in_step, write_loss_curves
 
 from adhominem import Config, draw_epoch
-from adhominem.models.folder import read_models
+from adhominem.model.folder import read_models
 from adhominem.training import distributed
 
 

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.encoders.network.network import Batch
+from adhominem.paper.network import Batch
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
 from adhominem.text.vocabulary import (
     SPECIAL,

@@ -15,7 +15,7 @@ from conftest import SmallData
 from adhominem import Config, Vocabulary, draw_epoch, train
 from adhominem.config import TrainingOptions
 from adhominem.errors import DivergedError, OptionError
-from adhominem.pairs.sampling import PairOptions, batches
+from adhominem.paper.sampling import PairOptions, batches
 from adhominem.training.network_data import DeviceCorpus
 from adhominem.training.network_loop import Trainer
 from adhominem.training.network_model import PairLabels, SiameseModel

@@ -22,9 +22,9 @@ from slow_two_covariance import (
 from torch import Tensor
 
 from adhominem.config import LossOptions
-from adhominem.encoders.network.network import Masks
-from adhominem.encoders.network.options import EncoderOptions
-from adhominem.scoring.two_covariance import TwoCovariance
+from adhominem.paper.network import Masks
+from adhominem.paper.options import EncoderOptions
+from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.training.network_model import (
     CosineSoftmax,
     KernelSimilarity,

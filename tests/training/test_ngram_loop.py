@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from adhominem.config import NgramTrainingOptions
-from adhominem.encoders.ngrams.counter import NgramCounter
 from adhominem.errors import OptionError
+from adhominem.ngrams.counter import NgramCounter
 from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.training import ngram_loop as ngrams
 from adhominem.training import topics

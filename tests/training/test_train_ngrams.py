@@ -17,9 +17,9 @@ from conftest import NGRAM_SETTINGS, NgramRun, rich_rows
 
 from adhominem import NgramConfig, load, train
 from adhominem.cli import main
-from adhominem.encoders.ngrams.table import NgramTable
 from adhominem.errors import CheckpointError, OptionError
-from adhominem.models.member import NgramModel, read_genres, read_typicality
+from adhominem.model.member import NgramModel, read_genres, read_typicality
+from adhominem.ngrams.table import NgramTable
 from adhominem.training import train_ngrams as module
 from adhominem.training.ngram_loop import NgramTrainer, samples_of
 
@@ -324,7 +324,7 @@ def test_a_run_stopped_in_and_between_its_stages_ends_as_one_that_was_not(
 
 
 def test_a_stop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adhominem.jobs.train.train_files", stop_writing)
+    monkeypatch.setattr("adhominem.training.files.train_files", stop_writing)
     command = ["train", str(tmp_path), "-o", str(tmp_path / "model"), "--preset", "tiny-ngrams"]
     stopped = CliRunner().invoke(main, command)
     assert stopped.exit_code == 1

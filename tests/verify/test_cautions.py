@@ -12,10 +12,10 @@ import pytest
 
 from adhominem import Tokenizer, Vocabulary
 from adhominem.arrays import FloatArray
-from adhominem.models.calibration import MisleadingRates
-from adhominem.scoring.genres import Group
-from adhominem.scoring.population import Population
-from adhominem.scoring.typicality import Typicality
+from adhominem.model.calibration import MisleadingRates
+from adhominem.score.genres import Group
+from adhominem.score.population import Population
+from adhominem.score.typicality import Typicality
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.cautions import Caution, cautions_of, cautions_of_many, two_genres
 

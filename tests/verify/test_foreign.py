@@ -9,7 +9,7 @@ import pytest
 from test_cautions import CHINESE, FRENCH, GARDEN, GERMAN, VOYAGE, WINTER
 
 from adhominem import Verifier, load
-from adhominem.scoring.prose import Departure
+from adhominem.score.prose import Departure
 from adhominem.text import prose_rates
 from adhominem.training.fit_prose import wrapped
 from adhominem.verify.foreign import in_what_respect

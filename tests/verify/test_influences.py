@@ -11,7 +11,7 @@ from conftest import SmallRun
 
 from adhominem import load
 from adhominem.arrays import AnyLevs
-from adhominem.scoring.members import LayerMember
+from adhominem.score.members import LayerMember
 from adhominem.verify.influences import Influence, influences
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier

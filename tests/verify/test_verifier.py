@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem import Document, Verifier, load, read_pairs
-from adhominem.encoders.protocol import Encoder
+from adhominem.encoder import Encoder
 from adhominem.errors import EmptyTextError, ModelError, OptionError
-from adhominem.models.member import make_members
-from adhominem.models.writing import write_ensemble
-from adhominem.scoring.decision import ensemble_probability, probability_same_author
+from adhominem.model.member import make_members
+from adhominem.model.writing import write_ensemble
+from adhominem.score.decision import ensemble_probability, probability_same_author
 from adhominem.text.lexicon import Numbered
 from adhominem.training.network_data import DeviceCorpus, score_pairs
 from adhominem.training.network_model import SiameseModel
@@ -123,7 +123,7 @@ def test_a_score_does_not_depend_on_the_order_of_the_pair(
 def test_documents_come_back_in_their_order_over_many_batches(
     small_run: SmallRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adhominem.encoders.network import runtime
+    from adhominem.paper import runtime
     from adhominem.verify import encoding as module
 
     many = [" ".join(["the", "of", "he"][number % 3 :] * (1 + number % 7)) for number in range(40)]

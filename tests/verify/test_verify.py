@@ -25,11 +25,11 @@ from adhominem.cli import main
 from adhominem.cli.terminal import print_verification
 from adhominem.errors import EmptyTextError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.models.folder import DEFAULT_MODEL
-from adhominem.models.member import make_members
-from adhominem.models.writing import write_ensemble
-from adhominem.scoring.calibration import Calibration, Weights
-from adhominem.scoring.decision import (
+from adhominem.model.folder import DEFAULT_MODEL
+from adhominem.model.member import make_members
+from adhominem.model.writing import write_ensemble
+from adhominem.score.calibration import Calibration, Weights
+from adhominem.score.decision import (
     NONE,
     VerbalScale,
     ensemble_probability,

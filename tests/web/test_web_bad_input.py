@@ -13,7 +13,7 @@ from conftest import made_up_rows
 from fastapi.testclient import TestClient
 
 from adhominem.cli import main
-from adhominem.scoring.population import Population
+from adhominem.score.population import Population
 from adhominem.web.guard import LINES
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
@@ -149,7 +149,8 @@ def test_if_copies_leave_nobody_it_is_said_why(client: TestClient) -> None:
 def test_other_languages_and_genres_are_said(
     client: TestClient, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adhominem.attribute import rank, rolling
+    from adhominem.questions.rank import rank
+    from adhominem.questions.roll import rolling
     from adhominem.verify.cautions import Caution
 
     told = Caution("other_genre_of_candidate", "texts of another genre: those of b1")

@@ -22,7 +22,7 @@ from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, open_service, running
 
 from adhominem.arrays import Levs
 from adhominem.errors import EmptyTextError
-from adhominem.scoring.population import Population
+from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification

@@ -8,7 +8,7 @@ import torch
 from test_runtime import OPTIONS, TYPES, device_runtime_of, network_with, runtime_of
 
 from adhominem.arrays import IntArray
-from adhominem.encoders.network import device as module
+from adhominem.paper import device as module
 from adhominem.text.lexicon import Lexicon, Numbered
 
 

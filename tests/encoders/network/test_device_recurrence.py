@@ -10,7 +10,7 @@ pytest.importorskip("triton")
 if not torch.cuda.is_available():
     pytest.skip("there is no GPU", allow_module_level=True)
 
-from adhominem.encoders.network.network import MaskedBiLSTM
+from adhominem.paper.network import MaskedBiLSTM
 
 
 @pytest.mark.parametrize(("sequences", "steps", "size"), [(37, 9, 5), (300, 30, 50), (3, 100, 64)])

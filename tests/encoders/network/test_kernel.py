@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from adhominem import compiled as compiled_module
 from adhominem.compiled import NUMPY, PLAIN, VARIABLE, compiled
-from adhominem.encoders.network.kernel import kernel_name, kernel_names
-from adhominem.encoders.network.recurrence import Pooling, Sequences
 from adhominem.errors import OptionError
+from adhominem.paper.kernel import kernel_name, kernel_names
+from adhominem.paper.recurrence import Pooling, Sequences
 
 Array32 = npt.NDArray[np.float32]
 COMPILED = [name for name in kernel_names() if name != NUMPY]
@@ -127,7 +127,7 @@ def test_long_sequences_take_no_more_memory_at_once(kernel: str) -> None:
 
 
 def fast_tanh(kernel: str, values: Array32) -> Array32:
-    module, result = compiled("adhominem.encoders.network._fused"), values.copy()
+    module, result = compiled("adhominem.paper._fused"), values.copy()
     assert module is not None
     module.tanh(kernel, result)
     return result

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from adhominem.config import preset
-from adhominem.encoders.network.network import (
+from adhominem.errors import OptionError
+from adhominem.paper.network import (
     Attention,
     Batch,
     CharacterCNN,
@@ -22,9 +23,8 @@ from adhominem.encoders.network.network import (
     Masks,
     Network,
 )
-from adhominem.encoders.network.options import EncoderOptions
-from adhominem.encoders.network.word_vectors import WordVectors
-from adhominem.errors import OptionError
+from adhominem.paper.options import EncoderOptions
+from adhominem.paper.word_vectors import WordVectors
 from adhominem.text.vocabulary import PADDING, SPECIAL
 from adhominem.training.network_model import SiameseModel
 

@@ -12,11 +12,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adhominem.encoders.network import runtime as module
-from adhominem.encoders.network.device import DeviceRuntime
-from adhominem.encoders.network.network import Batch, Encoded, Network
-from adhominem.encoders.network.options import EncoderOptions
-from adhominem.encoders.network.runtime import Runtime
+from adhominem.paper import runtime as module
+from adhominem.paper.device import DeviceRuntime
+from adhominem.paper.network import Batch, Encoded, Network
+from adhominem.paper.options import EncoderOptions
+from adhominem.paper.runtime import Runtime
 from adhominem.text.vocabulary import (
     Vocabulary,
     WindowOptions,

@@ -15,15 +15,15 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.encoders.network.word_vectors import (
-    WordVectors,
-    read_word_vectors,
-)
 from adhominem.errors import (
     DamagedFileError,
     InputError,
     NotFoundError,
     OptionError,
+)
+from adhominem.paper.word_vectors import (
+    WordVectors,
+    read_word_vectors,
 )
 from adhominem.text.vocabulary import PADDING, UNKNOWN, Vocabulary
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from test_ngrams_together import ENCODERS, TEXTS, encode, some_texts
 
 from adhominem.compiled import NUMPY, VARIABLE, compiled
-from adhominem.encoders.ngrams.counter import NgramCounter
-from adhominem.encoders.ngrams.together import NgramsTogether
+from adhominem.ngrams.counter import NgramCounter
+from adhominem.ngrams.together import NgramsTogether
 from adhominem.text.lexicon import Numbered
 
-module = compiled("adhominem.encoders.ngrams._counting")
+module = compiled("adhominem.ngrams._counting")
 if module is None:
     pytest.skip("the parts in C were not built", allow_module_level=True)
 

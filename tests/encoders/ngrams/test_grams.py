@@ -7,8 +7,8 @@ from collections import Counter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adhominem.encoders.ngrams.grams import GramIndex
-from adhominem.encoders.ngrams.table import spell
+from adhominem.ngrams.grams import GramIndex
+from adhominem.ngrams.table import spell
 
 words = st.one_of(
     st.text("abcé-'\x02\x03\x01", min_size=1, max_size=8),

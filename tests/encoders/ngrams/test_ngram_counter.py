@@ -16,11 +16,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adhominem.config import NgramConfig
-from adhominem.encoders.ngrams import counter as counter_module
-from adhominem.encoders.ngrams import table as ngrams
-from adhominem.encoders.ngrams.counter import NgramCounter
-from adhominem.encoders.ngrams.table import NgramOptions, NgramTable, shape, spell
 from adhominem.errors import OptionError
+from adhominem.ngrams import counter as counter_module
+from adhominem.ngrams import table as ngrams
+from adhominem.ngrams.counter import NgramCounter
+from adhominem.ngrams.table import NgramOptions, NgramTable, shape, spell
 from adhominem.text.tokenizer import Tokenizer
 
 Names = list[tuple[str, Any]]  # of columns: the channel, and what is counted

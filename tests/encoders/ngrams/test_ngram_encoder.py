@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from adhominem.encoders.ngrams.counter import NgramCounter
-from adhominem.encoders.ngrams.encoder import NgramEncoder, eight_bits, shared_dimensions
-from adhominem.encoders.ngrams.table import NgramOptions, NgramTable
-from adhominem.encoders.ngrams.variants import NgramVariants
+from adhominem.ngrams.counter import NgramCounter
+from adhominem.ngrams.encoder import NgramEncoder, eight_bits, shared_dimensions
+from adhominem.ngrams.table import NgramOptions, NgramTable
+from adhominem.ngrams.variants import NgramVariants
 
 TEXTS = [row["text"].split() for row in rich_rows("notes", 4, 3)]
 SIZE = 7

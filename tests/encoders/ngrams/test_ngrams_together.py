@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_ngram_counter import names_of, slow_ngrams, table_of
 
-from adhominem.encoders.ngrams import together as together_module
-from adhominem.encoders.ngrams.encoder import NgramEncoder, eight_bits, shared_dimensions
-from adhominem.encoders.ngrams.table import NgramOptions
-from adhominem.encoders.ngrams.together import NgramsTogether
+from adhominem.ngrams import together as together_module
+from adhominem.ngrams.encoder import NgramEncoder, eight_bits, shared_dimensions
+from adhominem.ngrams.table import NgramOptions
+from adhominem.ngrams.together import NgramsTogether
 from adhominem.text.lexicon import Lexicon, Numbered
 from adhominem.text.tokenizer import Tokenizer
 

@@ -1,1 +1,0 @@
-"""Who wrote it: candidates ranked by evidence, with "none of them" among the answers."""

@@ -1,1 +1,0 @@
-"""Where a model's attention was, and what speaks for and against one author."""

@@ -1,0 +1,259 @@
+"""Reading a model's folder: each file once, within bounds, so that what is hashed is what was read.
+
+A folder may come from anybody. Whatever is wrong with it becomes a ModelError that names the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.errors import ModelError, OptionError
+from adhominem.model.layout import GENERATION, ModelFile
+from adhominem.records import parsed_json
+from adhominem.text.files import path_of, read_files
+
+# What damaged contents raise while they are read.
+_DAMAGE = (
+    *(OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(RecursionError, MemoryError, OptionError),
+)
+_LONGEST = 300  # characters of what an error says: it may quote the file
+_LONGEST_NAME = 100
+_LARGEST_HEADER = 2**22  # bytes, of safetensors
+_MOST_DIMENSIONS = 8
+_SHA256 = "[0-9a-f]{64}"
+_TYPES = {
+    "BOOL": np.dtype(np.bool_),
+    "I8": np.dtype("<i1"),
+    "U8": np.dtype("<u1"),
+    "I16": np.dtype("<i2"),
+    "I32": np.dtype("<i4"),
+    "I64": np.dtype("<i8"),
+    "F16": np.dtype("<f2"),
+    "F32": np.dtype("<f4"),
+    "F64": np.dtype("<f8"),
+}
+
+Arrays = dict[str, npt.NDArray[Any]]
+Shapes = Mapping[str, tuple[str, tuple[int, ...]]]  # the type and the shape of each array
+
+
+class ModelFiles:
+    """The files of a model's folder, or of a member's in it; what was read stays as it was."""
+
+    def __init__(self, folder: Path, whole: ModelFiles | None = None) -> None:
+        """`whole` are the files of the ensemble that this folder is a member's of."""
+        self.folder = folder
+        self._root = self if whole is None else whole
+        self._prefix = "" if whole is None else f"{folder.name}/"
+        if whole is None:
+            self.generation: dict[str, str] = {}  # what generation.json says, once files are read
+            self._contents: dict[str, bytes | OSError | None] = {}
+            self._parsed: dict[str, Any] = {}  # JSON files, or what is wrong with them
+
+    @classmethod
+    def at(cls, folder: str | Path | ModelFiles) -> ModelFiles:
+        """Those of a folder; or as they are."""
+        return folder if isinstance(folder, ModelFiles) else cls(path_of(folder))
+
+    def fetch(self, names: Mapping[str, int]) -> None:
+        """Read these files, each of so many bytes at most, unless they have been; parse JSON."""
+        root = self._root
+        wanted = {
+            self._prefix + name: largest
+            for name, largest in names.items()
+            if self._prefix + name not in root._contents
+        }
+        if not wanted:
+            return
+        read: dict[str, bytes | OSError | None] = {}
+        while not read or root.generation != read_generation(root.folder):  # changed meanwhile
+            named = root.generation = read_generation(root.folder)
+            asides = {aside(name, named[name]): name for name in wanted if name in named}
+            # First these: what lies aside moves to its place before long.
+            found = read_files(root.folder, {place: wanted[name] for place, name in asides.items()})
+            read = dict.fromkeys(wanted) | read_files(root.folder, wanted)
+            read |= {asides[place]: data for place, data in found.items()}
+        root._contents |= read
+        for name in wanted:
+            if name.endswith(".json") and isinstance(data := root._contents[name], bytes):
+                try:
+                    root._parsed[name] = parsed_json(data)
+                except ValueError as error:
+                    root._parsed[name] = error
+
+    def has(self, file: ModelFile, name: str = "") -> bool:
+        """Whether there is anything of this name, be it damaged."""
+        name = name or file.name
+        if self._prefix + name not in self._root._contents:
+            self.fetch({name: file.largest})
+        return self._root._contents[self._prefix + name] is not None
+
+    def read(self, file: ModelFile, name: str = "") -> bytes:
+        """The contents of a file; `name` where that of the file is a pattern."""
+        if not self.has(file, name):
+            raise FileNotFoundError(f"there is no {name or file.name} in it")
+        contents = self._root._contents[self._prefix + (name or file.name)]
+        if not isinstance(contents, bytes):
+            assert contents is not None
+            raise contents
+        return contents
+
+    def json(self, file: ModelFile) -> Any:
+        """What a JSON file says."""
+        self.read(file)
+        parsed = self._root._parsed[self._prefix + file.name]
+        if isinstance(parsed, ValueError):
+            raise parsed
+        return parsed
+
+    def tensors(self, file: ModelFile, name: str = "") -> tuple[Arrays, Mapping[str, str]]:
+        """The arrays of a safetensors file, and its metadata; a ValueError if it is damaged."""
+        return read_tensors(self.read(file, name))
+
+    def sha256(self, file: ModelFile, name: str = "") -> str:
+        """The hash of a file."""
+        return sha256(self.read(file, name)).hexdigest()
+
+    def members(self, names: object, most: int) -> list[ModelFiles]:
+        """The files of the members of an ensemble, whose folders must lie in this one."""
+        if not isinstance(names, list) or not 0 < len(names) <= most:
+            raise ValueError(f"no list of 1 to {most} members")
+        place = os.path.realpath(self.folder)
+        for name in names:
+            if not isinstance(name, str) or not is_plain(name):
+                raise ValueError(
+                    f"a member named {name!r}; expected the name of a folder in this one"
+                )
+            if os.path.realpath(self.folder / name) != os.path.join(place, name):
+                raise ValueError(f"the member {name} is a link")
+        if len(set(names)) < len(names):
+            raise ValueError("a member is named twice")
+        return [ModelFiles(self.folder / name, self._root) for name in names]
+
+
+def is_plain(name: str) -> bool:
+    """Whether this is the name of a file or a folder, and not the way to one elsewhere."""
+    return (
+        0 < len(name) <= _LONGEST_NAME
+        and name.isprintable()
+        and not name.startswith(".")
+        and not set(name) & set("/\\:")
+    )
+
+
+def read_generation(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file that was put into a model since it was made, by its name."""
+    data = read_files(folder, {GENERATION.name: GENERATION.largest}).get(GENERATION.name)
+    with reading(folder, GENERATION.name):
+        if isinstance(data, OSError):
+            raise data
+        record: dict[str, str] = parsed_json(data)["files"] if data else {}
+        for name, digest in record.items():
+            if not all(map(is_plain, name.split("/", 1))) or not re.fullmatch(_SHA256, digest):
+                raise ValueError(f"not a file and its SHA-256: {name[:_LONGEST_NAME]!r}")
+        return record
+
+
+def aside(name: str, digest: str) -> str:
+    """Where a file lies until generation.json names it, and for a moment after that."""
+    return f"{name.replace('/', '.')}.{digest[:16]}.new"
+
+
+@contextmanager
+def reading(folder: Path, name: str, remedy: str = "fetch or train it again") -> Iterator[None]:
+    """Whatever the contents of a file raise becomes a ModelError that says what to do."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise damaged(folder, f"{name}: {reason(error)}", remedy) from None
+
+
+def reason(error: BaseException) -> str:
+    """What an error says, in brief: a KeyError says next to nothing without its name."""
+    message = str(error)
+    speaks = isinstance(error, OSError | OptionError | ValueError) and message
+    told = message if speaks else repr(error)
+    return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
+
+
+def damaged(folder: Path, why: str, remedy: str = "fetch or train it again") -> ModelError:
+    """The error of a folder that cannot be used."""
+    return ModelError(f"the model in {folder} is damaged ({why}); {remedy}")
+
+
+def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
+    """The arrays of a safetensors file, and its metadata; a ValueError if it is damaged.
+
+    Read here and not by the library of that name, which maps a file into memory: so it would be
+    read a second time, and might have changed since it was hashed. Floats must be finite.
+    """
+    length = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or length > min(_LARGEST_HEADER, len(data) - 8):
+        raise ValueError("it breaks off in its header, or is no safetensors file")
+    header = json.loads(data[8 : 8 + length])
+    if not isinstance(header, dict):
+        raise ValueError("its header is no object")
+    metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise ValueError("its metadata are no strings")
+    numbers = memoryview(bytearray(memoryview(data)[8 + length :]))  # so arrays can be written to
+    arrays: Arrays = {}
+    places: list[tuple[int, int, str]] = []
+    for name, entry in header.items():
+        if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+            raise ValueError(f"{name} is not described by dtype, shape and data_offsets")
+        dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+        if not isinstance(dtype, str) or dtype not in _TYPES:
+            raise ValueError(
+                f"{name} is of the type {dtype!r}; expected one of {', '.join(_TYPES)}"
+            )
+        rows = (shape, offsets)
+        if not all(isinstance(row, list) and set(map(type, row)) <= {int} for row in rows):
+            raise ValueError(f"{name} has a shape or offsets that are no sizes")
+        if min([0, *shape, *offsets]) < 0 or max([0, *shape, *offsets]) >= 2**62:
+            raise ValueError(f"{name} has a shape or offsets that are no sizes")
+        if len(shape) > _MOST_DIMENSIONS or len(offsets) != 2:
+            raise ValueError(f"{name} has {len(shape)} dimensions and {len(offsets)} offsets")
+        begin, end = offsets
+        if prod(shape) * _TYPES[dtype].itemsize != end - begin:
+            raise ValueError(f"{name} of shape {tuple(shape)} has {end - begin:,} bytes")
+        places.append((begin, end, name))
+    place, total = 0, max((end for _, end, _ in places), default=0)
+    if total != len(numbers):
+        raise ValueError(f"its arrays have {total:,} bytes; the file has {len(numbers):,} for them")
+    for begin, end, name in sorted(places):
+        if begin != place:
+            raise ValueError(f"{name} begins at byte {begin:,}; expected {place:,}")
+        place = end
+        entry = header[name]
+        array = np.frombuffer(numbers[begin:end], _TYPES[entry["dtype"]]).reshape(entry["shape"])
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"{name} has values that are no finite numbers")
+        if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
+            raise ValueError(f"{name} has values that are neither true nor false")
+        arrays[name] = array
+    return arrays, metadata
+
+
+def check_shapes(arrays: Arrays, expected: Shapes) -> None:
+    """A ValueError unless these arrays are there, each of its type and shape."""
+    for name, (dtype, shape) in expected.items():
+        if name not in arrays:
+            raise ValueError(f"there is no {name} in it")
+        array = arrays[name]
+        if array.shape != shape:
+            raise ValueError(f"{name} is {array.shape}; the other files expect {shape}")
+        if array.dtype != _TYPES[dtype]:
+            raise ValueError(f"{name} is of the type {array.dtype}; expected {_TYPES[dtype]}")

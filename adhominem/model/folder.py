@@ -1,0 +1,359 @@
+"""A model's folder as a whole: which models lie in it, what their scores are worth, its hash.
+
+`models.layout` says which files there are and what for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adhominem.config import Config, NgramConfig
+from adhominem.errors import ModelError, OptionError
+from adhominem.model.files import ModelFiles, check_shapes, damaged, is_plain, reading, reason
+from adhominem.model.layout import (
+    CALIBRATION,
+    CONFIG,
+    ENSEMBLE,
+    GENERATION,
+    GENRES,
+    LAYOUT,
+    MACHINE,
+    NETWORK,
+    NGRAMS,
+    PROSE,
+    SINGLE,
+    STYLES,
+    VALIDATION,
+    ModelFile,
+)
+from adhominem.model.member import AnyModel, read_model
+from adhominem.records import from_json
+from adhominem.score.calibration import Calibration
+from adhominem.score.machine import MachineLook
+from adhominem.score.prose import Prose
+from adhominem.text.files import path_of, real_path
+
+DEFAULT_MODEL = "general-en"
+FORMAT = 2  # of config.json
+CALIBRATION_FORMAT = 7
+PROSE_FORMAT = 1
+RECALIBRATE = "calibrate the model again"
+_SHIPPED = Path(__file__).parent / "shipped"
+_MOST_MEMBERS = 100
+_WHOLE = tuple(file for file in LAYOUT if file.hashed and "*" not in file.name)
+_OF_MEMBERS = tuple(file for file in LAYOUT if file.hashed and not file.of_whole)
+_WORDS = (
+    'expected an object like {"wright": "American fiction of 1851-75"}, or no such file; '
+    "mend or remove it"
+)
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """All that a folder says of how texts are compared."""
+
+    name: str
+    models: list[AnyModel]  # one, or the members of an ensemble
+    lead: int  # whose genres, typicality and tokens speak for all members
+    calibration: Calibration | None  # None: not calibrated
+    genre_names: dict[str, str]  # in words, where somebody wrote them
+    sha256: str  # of all that answers, warnings and reports depend on
+    changed: bool  # since it was calibrated
+    prose: Prose | None = None  # None: what is no prose is not told
+    machine_look: MachineLook | None = None  # None: it does not warn of texts by machines
+
+
+def shipped_models() -> list[str]:
+    """The names of the models that come with the package."""
+    if not _SHIPPED.is_dir():
+        return []
+    return sorted(path.parent.name for path in _SHIPPED.glob("*/config.json"))
+
+
+def is_shipped(folder: Path) -> bool:
+    """Whether a folder is that of a model, or of a member of one, that comes with the package."""
+    return real_path(folder).is_relative_to(real_path(_SHIPPED))
+
+
+def model_folder(model: str | Path) -> Path:
+    """The folder of a model: a folder that is there, or the name of a shipped model."""
+    folder = path_of(model)
+    try:
+        exists = folder.exists()
+    except (OSError, ValueError):  # a name too long, or with a NUL, or not ours to look at
+        exists = False
+    if exists:
+        return folder
+    shipped = shipped_models()
+    if str(model) in shipped:
+        return _SHIPPED / str(model)
+    raise ModelError(
+        f"there is no model folder {folder}, and no shipped model of this name; "
+        f"expected a folder, or one of: {', '.join(shipped) or '(none)'}"
+    )
+
+
+def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
+    """Read a model, or an ensemble, with its calibration."""
+    files = ModelFiles.at(folder)
+    description = _fetch(files)
+    models = read_models(files)
+    with reading(files.folder, GENERATION.name):
+        named = {name: sha for name, sha in files.generation.items() if name.endswith(STYLES.name)}
+        others = [name for name, sha in named.items() if files.sha256(STYLES, name) != sha]
+    check_members(models, [str(files.folder / name) for name in others])
+    lead = 0
+    if description["architecture"] == ENSEMBLE:
+        with reading(files.folder, CONFIG.name):
+            lead = description["members"].index(description["lead"])
+    name, calibration = real_path(files.folder).name, read_parameters(files)
+    if calibration is not None:
+        calibration.check(name, len(models))
+    fitted_to = (read_calibration(files) or {}).get("fitted_to")
+    return ModelFolder(
+        name,
+        models,
+        lead,
+        calibration,
+        read_genres(files),
+        model_hash(files),
+        fitted_to is not None and fitted_to != model_hash(files, members=True),
+        read_prose(files),
+        read_machine_look(files),
+    )
+
+
+def _fetch(files: ModelFiles) -> dict[str, Any]:
+    """Read all files that a model's answers depend on, members' too; what config.json says."""
+    names = {file.name: file.largest for file in _WHOLE}
+    folders = []
+    with suppress(OSError), os.scandir(files.folder) as entries:
+        for entry in entries:
+            if fnmatch(entry.name, VALIDATION.name):
+                names[entry.name] = VALIDATION.largest
+            elif entry.is_dir(follow_symlinks=False) and is_plain(entry.name):
+                folders.append(entry.name)
+    for name in sorted(folders)[:_MOST_MEMBERS]:
+        names |= {f"{name}/{file.name}": file.largest for file in _OF_MEMBERS}
+    files.fetch(names)
+    return read_description(files)
+
+
+def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
+    """The model of a folder, or all members of an ensemble."""
+    files = ModelFiles.at(folder)
+    members = member_files(files)
+    descriptions = [_single(member) for member in members]
+    configs: list[Config | NgramConfig] = []
+    for member, description in zip(members, descriptions, strict=True):
+        form: type[Config | NgramConfig]
+        form = Config if description["architecture"] == NETWORK else NgramConfig
+        try:
+            configs.append(from_json(form, description["config"], "config"))
+        except (LookupError, OptionError) as error:
+            raise damaged(member.folder, f"{CONFIG.name}: {reason(error)}") from None
+    return [read_model(*row) for row in zip(members, descriptions, configs, strict=True)]
+
+
+def check_members(models: Sequence[AnyModel], others: Sequence[str] = ()) -> None:
+    """A ModelError where members know different genres, or have `others` than they should."""
+    genres = {model.folder: frozenset(model.genres.names) for model in models if model.genres}
+    if len(set(genres.values())) > 1:
+        others = [f"{one / STYLES.name} ({len(known)} genres)" for one, known in genres.items()]
+    if others:
+        raise ModelError(
+            f"the members do not belong together: {', '.join(others)}. Expected members that know "
+            f"the same genres, with the files that {GENERATION.name} names. Copy the whole model "
+            "again, or make a new one of the members with `adhominem ensemble`."
+        )
+
+
+def read_scores(folder: str | Path) -> dict[str, Any]:
+    """The scores on dev, by set: of a model, or of an ensemble as a whole."""
+    files = ModelFiles.at(folder)
+    scores = read_description(files).get("scores")
+    if not isinstance(scores, dict):
+        raise damaged(files.folder, f"{CONFIG.name}: there are no scores")
+    return scores
+
+
+def member_folders(folder: str | Path) -> list[Path]:
+    """The folder of a model, or those of an ensemble's members."""
+    return [member.folder for member in member_files(ModelFiles.at(folder))]
+
+
+def read_description(files: ModelFiles) -> dict[str, Any]:
+    """What config.json says, if it is there and of a version that can be read."""
+    folder = files.folder
+    if not files.has(CONFIG):
+        if not folder.exists():
+            raise ModelError(f"there is no model folder {folder}; give one that there is")
+        raise ModelError(
+            f"{folder} holds no model: there is no {CONFIG.name} in it; give a model's folder"
+        )
+    with reading(folder, CONFIG.name):
+        description: dict[str, Any] = files.json(CONFIG)
+        if not isinstance(description, dict):
+            raise ValueError("it is no object")
+        written_as = description["format"]
+    if written_as != FORMAT:
+        raise ModelError(
+            f"{folder} is a model of format {str(written_as)[:100]}; this version reads format "
+            f"{FORMAT}. Use the version that wrote it, or train it again."
+        )
+    return description
+
+
+def member_files(files: ModelFiles) -> list[ModelFiles]:
+    """The files of a single model, or those of each member of an ensemble."""
+    description = read_description(files)
+    if description.get("architecture") != ENSEMBLE:
+        return [files]
+    with reading(files.folder, CONFIG.name):
+        return files.members(description["members"], _MOST_MEMBERS)
+
+
+def _single(files: ModelFiles) -> dict[str, Any]:
+    """What config.json says of a single model, whose files are all there."""
+    folder, description = files.folder, read_description(files)
+    architecture = description.get("architecture")
+    if architecture == ENSEMBLE:
+        raise damaged(folder, f"{CONFIG.name}: the member {folder.name} is no single model")
+    if architecture not in SINGLE:
+        raise damaged(folder, f"{CONFIG.name}: of the architecture {str(architecture)[:100]!r}")
+    for file in LAYOUT:
+        # An n-gram model has no two-covariance layer of its own.
+        needed = file.required or (file is STYLES and architecture == NGRAMS)
+        if needed and architecture in file.of and not files.has(file):
+            raise damaged(folder, f"there is no {file.name} in it")
+    if not isinstance(description.get("scores"), dict):
+        raise damaged(folder, f"{CONFIG.name}: there are no scores")
+    return description
+
+
+def model_hash(folder: str | Path | ModelFiles, *, members: bool = False) -> str:
+    """The SHA-256 of all that a model's answers, its warnings and reports depend on.
+
+    It is that of what `sha256sum FILE...` prints of these files, in the order of the layout,
+    first those of the folder, then those of each member. Or only of its `members`, which is what a
+    calibration is fitted to.
+    """
+    files = ModelFiles.at(folder)
+    digest = sha256()
+    for owner, file, name in hashed_files(files, members):
+        place = name if owner is files else f"{owner.folder.name}/{name}"
+        with reading(owner.folder, name):
+            digest.update(f"{owner.sha256(file, name)}  {place}\n".encode())
+    return digest.hexdigest()
+
+
+def hashed_files(
+    files: ModelFiles, members: bool = False
+) -> list[tuple[ModelFiles, ModelFile, str]]:
+    """What of the files there are is hashed: in which folder, which it is, and its name there."""
+    hashed = []
+    for owner in dict.fromkeys([files, *member_files(files)]):
+        architecture = read_description(owner).get("architecture")
+        for file in LAYOUT:
+            if not file.hashed or architecture not in file.of:
+                continue
+            if file.of_whole and (members or owner is not files):
+                continue
+            if file is VALIDATION:
+                if name := validation_name(files):
+                    hashed.append((files, file, name))
+            elif owner.has(file):
+                hashed.append((owner, file, file.name))
+    return hashed
+
+
+def read_calibration(files: ModelFiles) -> dict[str, Any] | None:
+    """What calibration.json says, if it is there and of a version that can be read."""
+    if not files.has(CALIBRATION):
+        return None
+    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
+        data: dict[str, Any] = files.json(CALIBRATION)
+        written_as = data["format"]
+    if written_as != CALIBRATION_FORMAT:
+        raise ModelError(
+            f"{files.folder / CALIBRATION.name} has the format {str(written_as)[:100]}; this "
+            f"version reads {CALIBRATION_FORMAT}. Use the version that wrote it, or {RECALIBRATE}."
+        )
+    return data
+
+
+def read_parameters(folder: Path | ModelFiles) -> Calibration | None:
+    """The parameters and the bounds of a model; None where it is not calibrated."""
+    files = ModelFiles.at(folder)
+    data = read_calibration(files)
+    if data is None:
+        return None
+    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
+        return Calibration.from_json(data["calibration"])
+
+
+def validation_name(files: ModelFiles) -> str | None:
+    """The file of the pairs that belong to a model's calibration; None without any.
+
+    calibration.json has their hash, and the file has it in its name: the pairs of a new calibration
+    lie beside the old ones until that is in its place.
+    """
+    data = read_calibration(files)
+    if data is None:
+        return None
+    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
+        digest = data["validation"]
+        if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+            raise ValueError("validation is no SHA-256")
+    name = VALIDATION.name.replace("*", digest[:16])
+    with reading(files.folder, name, RECALIBRATE):
+        if files.sha256(VALIDATION, name) != digest:
+            raise ValueError("these are not the pairs that calibration.json was fitted to")
+    return name
+
+
+def read_genres(folder: Path | ModelFiles) -> dict[str, str]:
+    """The words for each genre, by its name; none where the model does not say.
+
+    Genres have the names of the training corpora, which mean nothing to others.
+    """
+    files = ModelFiles.at(folder)
+    if not files.has(GENRES):
+        return {}
+    with reading(files.folder, GENRES.name, _WORDS):
+        names = files.json(GENRES)
+        if not isinstance(names, dict) or set(map(type, names.values())) - {str}:
+            raise ValueError("no object of strings")
+        return names
+
+
+def read_prose(folder: Path | ModelFiles) -> Prose | None:
+    """What running prose is like; None where the model does not say."""
+    files = ModelFiles.at(folder)
+    if not files.has(PROSE):
+        return None
+    with reading(files.folder, PROSE.name, "make it anew with `adhominem prose`"):
+        return from_json(Prose, files.json(PROSE), "prose", schema=PROSE_FORMAT)
+
+
+def read_machine_look(folder: Path | ModelFiles) -> MachineLook | None:
+    """What texts by machines look like; None where the model does not say."""
+    files = ModelFiles.at(folder)
+    if not files.has(MACHINE):
+        return None
+    with reading(files.folder, MACHINE.name, "make it anew with `adhominem machine`"):
+        arrays, _ = files.tensors(MACHINE)
+        size = arrays["weights"].size if "weights" in arrays else 0
+        check_shapes(arrays, {"weights": ("F32", (size,)), "constant": ("F32", (1,))})
+        weights, constant = (arrays[name].astype(np.float64) for name in ("weights", "constant"))
+        return MachineLook(weights, float(constant[0]))

@@ -1,0 +1,432 @@
+"""A single model: read from its folder, and ready to run, alone or as a member of an ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adhominem.arrays import Array32, FloatArray, IntArray
+from adhominem.config import Config, NgramConfig
+from adhominem.encoder import Encoder
+from adhominem.errors import MissingExtraError, OptionError
+from adhominem.model.files import Arrays, ModelFiles, Shapes, check_shapes, damaged, reading
+from adhominem.model.layout import CONFIG, NGRAM_LIST, STYLES, TOKENIZER, TYPICALITY, WEIGHTS
+from adhominem.ngrams.encoder import NgramEncoder
+from adhominem.ngrams.table import CHANNELS, NgramTable
+from adhominem.paper.options import EncoderOptions
+from adhominem.paper.runtime import Encoded, Runtime
+from adhominem.paper.two_covariance import TwoCovariance
+from adhominem.score.genres import Genres
+from adhominem.score.members import GenreMember, LayerMember, MemberScorer
+from adhominem.score.typicality import Typicality
+from adhominem.text.files import Document
+from adhominem.text.lexicon import Numbered
+from adhominem.text.tokenizer import Tokenizer
+from adhominem.text.vocabulary import SPECIAL, Vocabulary, prefix_tokens
+
+Weights = dict[str, Array32]
+
+_MOST_GENRES = 1_000  # every text is compared with each of them
+_TWO_COVARIANCE = tuple(
+    f"two_covariance.{name}"
+    for name in ("author_mean", "between_author_factor", "within_author_factor")
+)
+STRINGS = ("characters", "tokens", "symbols")  # of ngrams.json
+BIGRAMS = ("bigrams", "shaped_bigrams")
+_NGRAM_ARRAYS = {
+    "projection": {"weights": "F32", "projection": "I8", "projection_scale": "F32"},
+    "profile": {"weights": "F32", "dimension": "I32", "sign": "I8"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Trained:
+    """A trained model as it lies in its folder."""
+
+    weights: Arrays
+    scores: dict[str, Any]  # on dev, by set
+    folder: Path
+    typicality: Typicality | None = None
+    genres: Genres | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(_Trained):
+    """A trained network as it lies in its folder."""
+
+    config: Config
+    vocabulary: Vocabulary
+
+    def two_covariance(self) -> TwoCovariance:
+        """The Bayes factor of this model, for what its projection makes of LEVs."""
+        mean, *raw = (self.weights[name].astype(np.float64) for name in _TWO_COVARIANCE)
+        between, within = (np.tril(factor, -1) + np.diag(np.exp(np.diag(factor))) for factor in raw)
+        return TwoCovariance.from_factors(mean, between, within)
+
+    def network_weights(self) -> Weights:
+        """The weights of the network alone, by its own names."""
+        prefix = "network."
+        return {
+            name.removeprefix(prefix): value
+            for name, value in self.weights.items()
+            if name.startswith(prefix)
+        }
+
+    def encoder(self, threads: int = 1) -> Runtime:
+        """The encoder, ready to run."""
+        windows = self.config.data.windows
+        return Runtime(self.network_weights(), self.vocabulary, windows, threads)
+
+    def project(self, levs: FloatArray) -> FloatArray:
+        """What the two-covariance model sees of LEVs (documents, lev_size)."""
+        if not self.config.loss.projection_size:
+            return levs
+        weight, bias = (self.weights[f"projection.{name}"] for name in ("weight", "bias"))
+        return np.maximum(0, levs @ weight.T.astype(np.float64) + bias)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NgramModel(_Trained):
+    """A trained n-gram model as it lies in its folder."""
+
+    config: NgramConfig
+    table: NgramTable
+
+    def encoder(self) -> NgramEncoder:
+        """The encoder, ready to run."""
+        config = self.config
+        return NgramEncoder(self.table, self.weights, config.lev_size, config.training.longest)
+
+
+AnyModel = Model | NgramModel
+
+
+class Member:
+    """One model: its tokenizer, its encoder, and what says how alike its LEVs are."""
+
+    def __init__(self, model: AnyModel, tokenizer: Tokenizer, encoder: Encoder) -> None:
+        self.name = model.folder.name
+        self.tokenizer, self.encoder = tokenizer, encoder
+        self.typicality, self.genres = model.typicality, model.genres
+        self.scorer = _scorer(model)
+        if isinstance(model, NgramModel):
+            # By the frequent token types another language is recognised.
+            self.vocabulary = Vocabulary(model.table.tokens, (), 1)
+            self.lev_size, self.knows_topics, self.windows = model.config.lev_size, False, None
+        else:
+            data = model.config.data
+            self.vocabulary, self.windows = model.vocabulary, data.windows
+            self.lev_size = model.config.encoder.lev_size
+            self.knows_topics = data.hidden_topics < 1
+
+    def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Array32:
+        """(documents, lev_size): the LEVs of documents with these tokens."""
+        topics = [self.topic(document) for document in documents]
+        return self.encoder.encode(tokens, topics)
+
+    def encode_numbered(self, documents: Sequence[Document], tokens: Numbered) -> Array32:
+        """(documents, lev_size): the same, of tokens that are numbers."""
+        topics = [self.topic(document) for document in documents]
+        return self.encoder.encode_numbered(tokens, topics)
+
+    def vary(
+        self,
+        document: Document,
+        tokens: list[str],
+        starts: IntArray,
+        times: IntArray,
+        attention: Encoded | None = None,
+    ) -> Array32:
+        """(variants, lev_size): see `encoders.protocol.Encoder.vary`.
+
+        With the `attention` to the document, a network need not run anew for its windows.
+        """
+        topic = self.topic(document)
+        if isinstance(self.encoder, Runtime):
+            return self.encoder.vary(tokens, topic, starts, times, attention)
+        return self.encoder.vary(tokens, topic, starts, times)
+
+    def attend(self, document: Document, tokens: list[str]) -> Encoded | None:
+        """The LEV of a document, and the network's attention to it; None if this is no network."""
+        if not isinstance(self.encoder, Runtime):
+            return None
+        return self.encoder.attend([tokens], [self.topic(document)])
+
+    def topic(self, document: Document) -> list[str]:
+        """The tokens of a document's topic; none for a model that was trained without topics."""
+        return prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
+
+
+def make_members(models: Sequence[AnyModel], threads: int = 1, device: str = "cpu") -> list[Member]:
+    """Models ready to run; those that normalise texts alike share a tokenizer.
+
+    All runs in NumPy; networks on a GPU run by torch.
+    """
+    normalisers = [
+        model.config.normaliser if isinstance(model, NgramModel) else model.config.data.normaliser
+        for model in models
+    ]
+    weights = [model.network_weights() if isinstance(model, Model) else {} for model in models]
+    tokenizers = {}
+    for normaliser in dict.fromkeys(normalisers):
+        tokenizers[normaliser] = Tokenizer(normaliser)
+    encoders: list[Encoder] = []
+    for model, network in zip(models, weights, strict=True):
+        if isinstance(model, NgramModel):
+            config = model.config
+            longest = config.training.longest
+            encoders.append(NgramEncoder(model.table, model.weights, config.lev_size, longest))
+        elif device == "cpu":
+            windows = model.config.data.windows
+            encoders.append(Runtime(network, model.vocabulary, windows, threads))
+        else:
+            encoders.append(_device_runtime(model, device))
+    return [
+        Member(model, tokenizers[normaliser], encoder)
+        for model, normaliser, encoder in zip(models, normalisers, encoders, strict=True)
+    ]
+
+
+def _scorer(model: AnyModel) -> MemberScorer:
+    """By its genres; a network that has none by the layer that it was trained with."""
+    if model.genres is not None:
+        is_profile = isinstance(model, NgramModel) and "projection" not in model.weights
+        return GenreMember(model.genres, is_sparse=is_profile)
+    if not isinstance(model, Model):
+        raise damaged(model.folder, f"{STYLES.name}: an n-gram model without genres")
+    with reading(model.folder, WEIGHTS.name):
+        return LayerMember(model.two_covariance(), model.project, model.config.lev_size)
+
+
+def _device_runtime(model: Model, device: str) -> Encoder:
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtraError("torch", "train", f"the device '{device}'") from None
+    from adhominem.paper.device import DeviceRuntime
+
+    if device.partition(":")[0] != "cuda" or not torch.cuda.is_available():
+        raise OptionError(
+            f"the device is '{device}', but torch finds no such GPU; expected cpu or cuda"
+        )
+    return DeviceRuntime(
+        model.network_weights(),
+        model.vocabulary,
+        model.config.data.windows,
+        model.config.encoder,
+        torch.device(device),
+    )
+
+
+def read_model(
+    files: ModelFiles, description: dict[str, Any], config: Config | NgramConfig
+) -> AnyModel:
+    """The single model of a folder; `description` and `config` are what its config.json says."""
+    if isinstance(config, Config):
+        return _read_network(files, description, config)
+    return _read_ngrams(files, description, config)
+
+
+def _read_network(files: ModelFiles, description: dict[str, Any], config: Config) -> Model:
+    with reading(files.folder, CONFIG.name):
+        characters = description["characters"]
+        if not isinstance(characters, list) or not all(
+            isinstance(character, str) and len(character) == 1 for character in characters
+        ):
+            raise ValueError("characters is no list of single characters")
+    with reading(files.folder, TOKENIZER.name):
+        vocabulary = Vocabulary(
+            _token_types(files.json(TOKENIZER)["model"]["vocab"]),
+            tuple(characters),
+            config.data.vocabulary.characters_per_token,
+        )
+    with reading(files.folder, WEIGHTS.name):
+        weights, _ = files.tensors(WEIGHTS)
+        check_shapes(weights, _network_shapes(config, vocabulary))
+    return Model(
+        config=config,
+        vocabulary=vocabulary,
+        weights=weights,
+        **_beside(files, description, config.encoder.lev_size),
+    )
+
+
+def _token_types(words: Any) -> tuple[str, ...]:
+    """Those of a vocabulary that has an id for each, from 0 on without a gap."""
+    if not isinstance(words, dict) or set(map(type, words.values())) - {int}:
+        raise ValueError("its vocabulary is no object of ids")
+    ordered = sorted(words, key=words.__getitem__)
+    if [words[word] for word in ordered] != list(range(len(words))):
+        raise ValueError(f"its ids are not 0 to {len(words) - 1:,}, each once")
+    if tuple(ordered[: len(SPECIAL)]) != SPECIAL:
+        raise ValueError(f"its first ids are not {' and '.join(SPECIAL)}")
+    return tuple(ordered[len(SPECIAL) :])
+
+
+def weight_shapes(
+    options: EncoderOptions, words: int, characters: int
+) -> dict[str, tuple[int, ...]]:
+    """The shape of each of the network's weights, for so many words and characters."""
+    window, document = 2 * options.window_lstm_size, 2 * options.document_lstm_size
+    shapes: dict[str, tuple[int, ...]] = {
+        "word_vectors.weight": (words, options.word_vector_size),
+        "no_topic": (options.word_vector_size,),
+        "characters.embedding.weight": (characters, options.character_size),
+        "characters.convolution.weight": (
+            *(options.character_filters, options.character_size, options.character_filter_width),
+        ),
+        "characters.convolution.bias": (options.character_filters,),
+        "lev.weight": (options.lev_size, document),
+        "lev.bias": (options.lev_size,),
+    }
+    token = options.word_vector_size + options.character_filters
+    for name, taken, size in (("window", token, window), ("document", window, document)):
+        for end in ("", "_reverse"):
+            lstm = f"{name}_lstm.lstm.%s_l0{end}"
+            # Four gates of half the size; one more input says "padding".
+            shapes[lstm % "weight_ih"] = (2 * size, taken + 1)
+            shapes[lstm % "weight_hh"] = (2 * size, size // 2)
+            shapes |= {lstm % bias: (2 * size,) for bias in ("bias_ih", "bias_hh")}
+    for name, size in (("token_attention", window), ("window_attention", document)):
+        shapes[f"{name}.hidden.weight"] = (options.attention_size, size)
+        shapes[f"{name}.hidden.bias"] = (options.attention_size,)
+        shapes[f"{name}.score.weight"] = (1, options.attention_size)
+    return shapes
+
+
+def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
+    """What the weights must be, for files that came together to belong together."""
+    network = weight_shapes(
+        config.encoder,
+        len(SPECIAL) + len(vocabulary.token_types),
+        len(SPECIAL) + len(vocabulary.characters),
+    )
+    lev_size = config.encoder.lev_size
+    size = config.loss.projection_size or lev_size
+    mean, between, within = _TWO_COVARIANCE
+    shapes: dict[str, tuple[int, ...]] = {
+        **{f"network.{name}": shape for name, shape in network.items()},
+        mean: (size,),
+        between: (size, size),
+        within: (size, size),
+    }
+    if config.loss.projection_size:
+        shapes |= {"projection.weight": (size, lev_size), "projection.bias": (size,)}
+    return {name: ("F32", shape) for name, shape in shapes.items()}
+
+
+def _read_ngrams(files: ModelFiles, description: dict[str, Any], config: NgramConfig) -> NgramModel:
+    with reading(files.folder, NGRAM_LIST.name):
+        lists = files.json(NGRAM_LIST)
+        strings = {name: _strings(lists, name) for name in STRINGS}
+        longest, unmasked = lists["longest"], lists["unmasked"]
+        options = config.ngrams  # whose numbers have bounds
+        for name, number, most in (
+            ("longest", longest, options.longest),
+            ("unmasked", unmasked, min(options.unmasked, len(strings["tokens"]))),
+            ("characters", len(strings["characters"]), options.characters),
+            ("tokens", len(strings["tokens"]), options.tokens),
+            ("symbols", len(strings["symbols"]), options.shapes),
+        ):
+            if type(number) is not int or not 0 <= number <= most:
+                told = str(number)[:100]
+                raise ValueError(f"{name} is {told}; config.json expects {most} at most")
+    with reading(files.folder, WEIGHTS.name):
+        arrays, _ = files.tensors(WEIGHTS)
+        check_shapes(arrays, _ngram_shapes(arrays, strings, config))
+        codes = {name: arrays[name].astype(np.int64) for name in BIGRAMS}
+        weights = {name: arrays[name] for name in _NGRAM_ARRAYS[config.form]}
+        limits = [
+            ("bigrams", codes["bigrams"], (1 + unmasked) ** 2),
+            ("shaped_bigrams", codes["shaped_bigrams"], (1 + len(strings["symbols"])) ** 2),
+        ]
+        if "dimension" in weights:
+            limits.append(("dimension", weights["dimension"], config.lev_size))
+        for name, numbers, limit in limits:
+            if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= limit:
+                raise ValueError(f"{name} with numbers not from 0 to {limit - 1}")
+    return NgramModel(
+        config=config,
+        table=NgramTable(longest=longest, unmasked=unmasked, **strings, **codes),  # type: ignore[arg-type]
+        weights=weights,
+        **_beside(files, description, config.lev_size),
+    )
+
+
+def _beside(files: ModelFiles, description: dict[str, Any], lev_size: int) -> dict[str, Any]:
+    """What every single model has beside its own weights."""
+    return {
+        "scores": description["scores"],
+        "folder": files.folder,
+        "typicality": read_typicality(files, lev_size),
+        "genres": read_genres(files, lev_size),
+    }
+
+
+def _strings(lists: Any, name: str) -> tuple[str, ...]:
+    strings = lists[name]
+    if not isinstance(strings, list) or set(map(type, strings)) - {str}:
+        raise ValueError(f"{name} is no list of strings")
+    if len(set(strings)) < len(strings):
+        raise ValueError(f"one of the {name} is there twice")
+    return tuple(strings)
+
+
+def _ngram_shapes(
+    arrays: Arrays, strings: dict[str, tuple[str, ...]], config: NgramConfig
+) -> Shapes:
+    """What the arrays must be: of the bigrams no other file says how many there are."""
+    sizes = {name: len(ngrams) for name, ngrams in strings.items()}
+    for name in BIGRAMS:
+        if name not in arrays or arrays[name].ndim != 1:
+            raise ValueError(f"there is no row of {name} in it")
+        sizes[name] = len(arrays[name])
+        if sizes[name] > getattr(config.ngrams, name):
+            raise ValueError(f"{sizes[name]:,} {name}; config.json has fewer")
+    columns = sum(sizes[channel] for channel in CHANNELS)
+    shapes: dict[str, tuple[str, tuple[int, ...]]] = {
+        name: (dtype, (columns, config.lev_size) if name == "projection" else (columns,))
+        for name, dtype in _NGRAM_ARRAYS[config.form].items()
+    }
+    return {**shapes, **{name: ("I32", (sizes[name],)) for name in BIGRAMS}}
+
+
+def read_genres(folder: Path | ModelFiles, lev_size: int) -> Genres | None:
+    """The genres of a model with LEVs of this size, if it has any."""
+    files = ModelFiles.at(folder)
+    if not files.has(STYLES):
+        return None
+    with reading(files.folder, STYLES.name):
+        arrays, metadata = files.tensors(STYLES)
+        genres = tuple(metadata.get("genres", "").split("\n"))
+        if not all(genres) or len(genres) > _MOST_GENRES or len(set(genres)) < len(genres):
+            raise ValueError(f"{len(genres)} genres; expected 1 to {_MOST_GENRES:,}, each once")
+        shapes = {"centres": ("F32", (len(genres), lev_size)), "usual": ("F32", (1,))}
+        check_shapes({name: arrays[name] for name in shapes if name in arrays}, shapes)
+        usual = float(arrays["usual"][0])
+        if usual <= 0:
+            raise ValueError(f"its usual distance is {usual}; expected a positive number")
+        return Genres(genres, arrays["centres"].astype(np.float64), usual)
+
+
+def read_typicality(folder: Path | ModelFiles, lev_size: int) -> Typicality | None:
+    """What the training texts of a model with LEVs of this size are like, if it says so."""
+    files = ModelFiles.at(folder)
+    if not files.has(TYPICALITY):
+        return None
+    limits = ("distance_limit", "unknown_limit", "shortest")
+    with reading(files.folder, TYPICALITY.name):
+        raw, _ = files.tensors(TYPICALITY)
+        shapes = {"lev_mean": (lev_size,), "lev_whitening": (lev_size, lev_size)}
+        shapes |= dict.fromkeys(limits, (1,))
+        check_shapes(raw, {name: ("F32", shape) for name, shape in shapes.items()})
+        arrays = {name: raw[name].astype(np.float64) for name in shapes}
+        if arrays["distance_limit"][0] <= 0:
+            raise ValueError("its distance_limit is not above 0")
+        return Typicality(
+            arrays["lev_mean"], arrays["lev_whitening"], *(arrays[name][0] for name in limits)
+        )

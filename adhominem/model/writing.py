@@ -1,0 +1,251 @@
+"""Writing a model's folder, whose files `models.layout` names. Nothing in them is a pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adhominem.config import Config, NgramConfig
+from adhominem.errors import ModelError
+from adhominem.model.files import Arrays, ModelFiles, aside, read_generation, reading
+from adhominem.model.folder import FORMAT, PROSE_FORMAT, member_folders, validation_name
+from adhominem.model.layout import (
+    AUTHORS,
+    CARD,
+    CONFIG,
+    ENSEMBLE,
+    GENERATION,
+    MACHINE,
+    NETWORK,
+    NGRAM_LIST,
+    NGRAMS,
+    PROSE,
+    STYLES,
+    TOKENIZER,
+    TYPICALITY,
+    VALIDATION,
+    WEIGHTS,
+)
+from adhominem.model.member import BIGRAMS, STRINGS, Weights
+from adhominem.ngrams.table import NgramTable
+from adhominem.records import strict_json, with_schema
+from adhominem.score.genres import Genres
+from adhominem.score.machine import MachineLook
+from adhominem.score.prose import Prose
+from adhominem.score.typicality import Typicality
+from adhominem.text.files import real_path
+from adhominem.text.tokenizer import TOKEN_PATTERN
+from adhominem.text.vocabulary import SPECIAL, Vocabulary
+from adhominem.text.writing import locked, replace_file
+
+
+def write_model(
+    folder: Path,
+    *,
+    config: Config,
+    vocabulary: Vocabulary,
+    weights: Weights,
+    scores: dict[str, Any],
+    card: str,
+    version: str,
+) -> None:
+    """Write a network into an existing folder."""
+    _write_arrays(folder / WEIGHTS.name, weights)
+    _write_json(folder / TOKENIZER.name, _tokenizer_json(vocabulary))
+    more = {"config": config.to_json(), "characters": list(vocabulary.characters)}
+    _describe(folder, NETWORK, more, scores, card, version)
+
+
+def write_ngram_model(
+    folder: Path,
+    *,
+    config: NgramConfig,
+    table: NgramTable,
+    weights: Arrays,
+    scores: dict[str, Any],
+    card: str,
+    version: str,
+) -> None:
+    """Write an n-gram model into an existing folder."""
+    strings = {name: list(getattr(table, name)) for name in STRINGS}
+    codes = {name: getattr(table, name).astype(np.int32) for name in BIGRAMS}
+    _write_arrays(folder / WEIGHTS.name, {**weights, **codes})
+    ngrams = {"longest": table.longest, "unmasked": table.unmasked, **strings}
+    _write_json(folder / NGRAM_LIST.name, ngrams, indent=None)
+    _describe(folder, NGRAMS, {"config": config.to_json()}, scores, card, version)
+
+
+def write_ensemble(
+    folder: Path, members: list[str], scores: dict[str, Any], card: str, version: str
+) -> None:
+    """Name the members of an ensemble, whose folders lie inside this one; the first one leads."""
+    more = {"members": members, "lead": members[0] if members else ""}
+    _describe(folder, ENSEMBLE, more, scores, card, version)
+
+
+def _describe(
+    folder: Path,
+    architecture: str,
+    more: dict[str, Any],
+    scores: dict[str, Any],
+    card: str,
+    version: str,
+) -> None:
+    head = {"format": FORMAT, "architecture": architecture, "adhominem": version}
+    _write_json(folder / CONFIG.name, {**head, **more, "scores": scores})
+    (folder / CARD.name).write_text(card, "utf-8")
+
+
+def write_genres(folder: Path, genres: Genres) -> None:
+    """Put genres into the folder of a new model."""
+    (folder / STYLES.name).write_bytes(genres_file(genres))
+
+
+def genres_file(genres: Genres) -> bytes:
+    """Genres as they lie in a model's folder."""
+    from safetensors.numpy import save
+
+    arrays = {
+        "centres": genres.centres.astype(np.float32),
+        "usual": np.array([genres.usual], np.float32),
+    }
+    return save(arrays, {"genres": "\n".join(genres.names)})
+
+
+def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put files into a model's folder, all or none; those of members by names like `ngrams/x`.
+
+    They are written aside. Once generation.json names them by their hashes, by one move, they are
+    what `ModelFiles` reads, and take their places. So a run that ends at any moment leaves the old
+    model or the new one, and the next one tidies up. No file is written onto: it may have links.
+    """
+    with locked(folder):
+        named = _settle(folder)  # of which those of members stay
+        lasting = {name: named[name] for name in named if name.endswith(STYLES.name)}
+        hashes = {name: sha256(data).hexdigest() for name, data in files.items()}
+        try:
+            for name, data in files.items():
+                replace_file(folder / aside(name, hashes[name]), data)
+            record = strict_json({"files": lasting | hashes}, indent=1) + "\n"
+            replace_file(folder / GENERATION.name, record.encode("utf-8"))
+        finally:
+            _settle(folder)
+
+
+def _settle(folder: Path) -> dict[str, str]:
+    """Move what counts to its place, and remove the rest; what generation.json says."""
+    record = read_generation(folder)
+    for name, digest in record.items():
+        with suppress(FileNotFoundError):  # it is in its place
+            os.replace(folder / aside(name, digest), folder / name)
+    litter = list(folder.glob(f"*.{'[0-9a-f]' * 16}.new*"))
+    with suppress(ModelError):  # damaged: what belongs to it cannot be told
+        kept = validation_name(ModelFiles(folder))
+        litter += [path for path in folder.glob(VALIDATION.name) if path.name != kept]
+    for path in litter:
+        path.unlink(missing_ok=True)
+    return record
+
+
+def write_typicality(folder: Path, typicality: Typicality) -> None:
+    """Put what the training texts are like into the model's folder."""
+    arrays = {
+        entry.name: np.atleast_1d(getattr(typicality, entry.name)).astype(np.float32)
+        for entry in fields(typicality)
+    }
+    _write_arrays(folder / TYPICALITY.name, arrays)
+
+
+def write_prose(folder: Path, prose: Prose) -> None:
+    """Put what running prose is like into the model's folder, in the place of what was there."""
+    text = strict_json(with_schema(prose, PROSE_FORMAT)) + "\n"
+    replace_files(folder, {PROSE.name: text.encode("utf-8")})
+
+
+def write_machine_look(folder: Path, look: MachineLook) -> None:
+    """Put what texts by machines look like into the model's folder, in the place of what was."""
+    from safetensors.numpy import save
+
+    arrays = {
+        "weights": look.weights.astype(np.float32),
+        "constant": np.array([look.constant], np.float32),
+    }
+    replace_files(folder, {MACHINE.name: save(arrays)})
+
+
+def write_training_authors(folder: Path, names: list[str]) -> None:
+    """Who wrote the training texts, as hashes: enough to ask whether somebody was among them."""
+    hashes = sorted({_hash(name) for name in names if name})
+    (folder / AUTHORS.name).write_text("".join(f"{line}\n" for line in hashes), "utf-8")
+
+
+def trained_on(folder: Path, names: set[str]) -> set[str] | None:
+    """Which of these authors the model was trained on, or a member; None where no member says.
+
+    Its Bayes factors are surer of these authors than of others, so calibration must keep off them.
+    """
+    listed = [training_authors(member) for member in member_folders(folder)]
+    if all(authors is None for authors in listed):
+        return None
+    known = {line for authors in listed for line in (authors or "").split()}
+    return {name for name in names if _hash(name) in known}
+
+
+def training_authors(folder: Path) -> str | None:
+    """The hashes of a single model's training authors, from its folder or its ensemble's."""
+    places = [folder := real_path(folder)]
+    with suppress(ModelError):  # what lies above it is no model
+        places += [path.parent for path in member_folders(folder.parent) if path == folder]
+    for place in places:
+        files = ModelFiles(place)
+        if files.has(AUTHORS):
+            with reading(place, AUTHORS.name):
+                return files.read(AUTHORS).decode("utf-8")
+    return None
+
+
+def _hash(name: str) -> str:
+    return sha256(name.encode("utf-8")).hexdigest()[:16]
+
+
+def _write_arrays(path: Path, arrays: Arrays) -> None:
+    from safetensors.numpy import save
+
+    # Not by `save_file`: its files are for their owner alone, whatever the umask.
+    path.write_bytes(save(arrays))
+
+
+def _write_json(path: Path, data: dict[str, Any], indent: int | None = 1) -> None:
+    path.write_text(json.dumps(data, ensure_ascii=False, indent=indent) + "\n", "utf-8")
+
+
+def _tokenizer_json(vocabulary: Vocabulary) -> dict[str, Any]:
+    """What `tokenizers.Tokenizer.from_file` reads; normalisation comes before it."""
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": {"Regex": TOKEN_PATTERN},
+            "behavior": "Removed",
+            "invert": True,
+        },
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "WordLevel",
+            "vocab": {name: id for id, name in enumerate((*SPECIAL, *vocabulary.token_types))},
+            "unk_token": SPECIAL[1],
+        },
+    }

@@ -1,0 +1,198 @@
+"""The n-gram encoder at inference: counts, weights, a projection; in NumPy.
+
+The same computation as in `training.ngram_loop` (a test compares them). The projection is either a
+matrix, kept as whole numbers of eight bits with a scale for each n-gram, or a *profile*: each
+n-gram has one dimension, its own if it is important, or one that many rare ones share with random
+signs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import AnyFloats, Array32, BoolArray, FloatArray, IntArray
+from adhominem.ngrams.counter import NgramCounter
+from adhominem.ngrams.table import NgramTable
+from adhominem.ngrams.together import NgramsTogether, parts_of
+from adhominem.ngrams.variants import NgramVariants
+from adhominem.text.lexicon import Numbered
+
+Weights = Mapping[str, npt.NDArray[np.generic]]
+
+_STEPS = 127  # of eight bits, on each side of zero
+
+
+class NgramEncoder:
+    """The n-gram encoder of one model, ready to run."""
+
+    def __init__(self, table: NgramTable, weights: Weights, lev_size: int, longest: int) -> None:
+        """A text of more than `longest` tokens is read in parts, whose LEVs are averaged."""
+        self.lev_size, self.longest, self.table = lev_size, longest, table
+        self._starts = [channel.start for channel in table.channels]
+        self.weights = weights["weights"].astype(np.float32)  # (columns,)
+        self.projection = weights.get("projection")  # (columns, lev_size), eight bits
+        if self.projection is not None:
+            self.scale = weights["projection_scale"].astype(np.float32)  # (columns,)
+        else:
+            self.dimension = weights["dimension"].astype(np.int64)  # (columns,)
+            self.sign = weights["sign"].astype(np.float32)  # (columns,)
+
+    @cached_property
+    def counter(self) -> NgramCounter:
+        """Counts what this encoder is about."""
+        return NgramCounter(self.table)
+
+    @cached_property
+    def _alone(self) -> NgramsTogether:
+        return NgramsTogether([self])
+
+    def encode(
+        self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
+    ) -> Array32:
+        """(documents, lev_size): the LEVs of tokenized documents; topics are not used."""
+        return self.encode_numbered(Numbered.of(documents), topics)
+
+    def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
+        """(documents, lev_size): the same of documents whose tokens are numbers."""
+        return np.asarray(self._alone.encode(texts)[0])
+
+    def vary(
+        self, tokens: Sequence[str], topic: Sequence[str], starts: IntArray, times: IntArray
+    ) -> Array32:
+        """(variants, lev_size): the LEVs of a document with passages left out or repeated.
+
+        See `NgramVariants`.
+        """
+        return NgramVariants(self, tokens, starts).levs(times)
+
+    @property
+    def is_profile(self) -> bool:
+        """Whether n-grams have dimensions, and not a projection."""
+        return self.projection is None
+
+    def has_own_dimension(self, columns: IntArray) -> BoolArray:
+        """(columns,): whether each of these n-grams of a profile shares its dimension with none."""
+        times = np.bincount(self.dimension, minlength=self.lev_size)
+        return np.asarray(times[self.dimension[columns]] == 1)
+
+    def values(self, tokens: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+        """Twice (columns,): what a document's LEV has of each n-gram, and of one that occurs once.
+
+        The LEV is the sum of the n-grams' rows, each times its value.
+        """
+        parts = self.parts(len(tokens))
+        values, units = np.zeros(len(self.weights)), np.zeros(len(self.weights))
+        for begin, end in parts:
+            counts = self.counter.count(tokens[begin:end])
+            columns = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
+            levels = self._sublinear(columns, counts[None, columns])
+            firsts = np.searchsorted(columns, self._starts)
+            lengths = self._lengths(firsts, levels)[0]
+            sizes = np.diff([*self._starts, len(self.weights)])
+            occurring = np.diff([*firsts, len(columns)])
+            values[columns] += levels[0] / np.repeat(lengths, occurring) / len(parts)
+            alone = 1 / np.sqrt(len(self._starts))  # what the only one of its channel has
+            unit = np.where(
+                np.repeat(occurring > 0, sizes),
+                self.weights / np.repeat(lengths, sizes).astype(np.float64),
+                alone,
+            )
+            units += unit / len(parts)
+        return values, units
+
+    def rows(self, columns: IntArray) -> Array32:
+        """(columns, lev_size): what one unit of each of these n-grams adds to a LEV."""
+        if self.projection is not None:
+            rows = self.projection[columns].astype(np.float32)
+            return np.asarray(rows * self.scale[columns, None])
+        rows = np.zeros((len(columns), self.lev_size), dtype=np.float32)
+        rows[np.arange(len(columns)), self.dimension[columns]] = self.sign[columns]
+        return rows
+
+    def project_back(self, columns: IntArray, lev: FloatArray) -> FloatArray:
+        """(columns,): the products of the n-grams' rows with a LEV (lev_size,)."""
+        if self.projection is not None:
+            rows = self.projection[columns].astype(np.float64)
+            return np.asarray(rows @ lev * self.scale[columns])
+        return np.asarray(self.sign[columns] * lev[self.dimension[columns]])
+
+    def parts(self, length: int) -> list[tuple[int, int]]:
+        """Where the parts begin and end that a document of so many tokens is read in."""
+        return parts_of(length, self.longest)
+
+    def weigh(self, tokens: Sequence[str]) -> tuple[IntArray, Array32]:
+        """The n-grams of a text, by their columns, and the weighted value of each."""
+        counts = self.counter.count(tokens)
+        columns = np.flatnonzero(counts)
+        return columns, self.weighed(columns, counts[None, columns])[0]
+
+    def weighed(self, columns: IntArray, counts: AnyFloats) -> Array32:
+        """(texts, columns): sublinear, weighted, each channel of the same length, one in all.
+
+        `columns` rise; of each text `counts` (texts, columns) says how often it has them.
+        """
+        values = self._sublinear(columns, counts)
+        firsts = np.searchsorted(columns, self._starts)
+        lengths = self._lengths(firsts, values)  # (texts, channels)
+        for channel, (begin, end) in enumerate(pairwise([*firsts, len(columns)])):
+            values[:, begin:end] /= lengths[:, channel, None]
+        return values
+
+    def _sublinear(self, columns: IntArray, counts: AnyFloats) -> Array32:
+        """(texts, columns): the log of each count and one, weighted; of none, nothing."""
+        values = np.log(np.maximum(counts, 1), dtype=np.float32)
+        values += 1
+        values *= counts > 0
+        values *= self.weights[columns]
+        return np.asarray(values)
+
+    def _lengths(self, firsts: IntArray, values: Array32) -> Array32:
+        """(texts, channels): what the values of channels, which begin there, are divided by."""
+        ends = [*firsts[1:], values.shape[1]]
+        squares = [
+            np.square(values[:, begin:end]).sum(axis=1)
+            for begin, end in zip(firsts, ends, strict=True)
+        ]
+        return np.asarray(np.sqrt(np.maximum(squares, 1e-24).T * len(firsts)), np.float32)
+
+    def levs(self, columns: IntArray, values: Array32) -> Array32:
+        """(texts, lev_size): the LEVs of texts with these n-grams (texts, columns)."""
+        if self.projection is not None:
+            rows = self.projection[columns].astype(np.float32)  # (columns, lev_size)
+            return np.asarray((values * self.scale[columns]) @ rows)
+        levs = np.zeros((len(values), self.lev_size), np.float32)
+        if len(columns):
+            order = np.argsort(self.dimension[columns], kind="stable")
+            dimension = self.dimension[columns[order]]
+            firsts = np.flatnonzero(np.diff(dimension, prepend=-1))  # of those of one dimension
+            signed = values[:, order] * self.sign[columns[order]]
+            levs[:, dimension[firsts]] = np.add.reduceat(signed, firsts, axis=1)
+        return levs
+
+
+def eight_bits(projection: Array32) -> tuple[npt.NDArray[np.int8], Array32]:
+    """A projection (columns, lev_size) as whole numbers, and the scale (columns,) of each row."""
+    scale = np.maximum(np.abs(projection).max(axis=1) / _STEPS, 1e-30).astype(np.float32)
+    return np.rint(projection / scale[:, None]).astype(np.int8), scale
+
+
+def shared_dimensions(
+    importance: AnyFloats, lev_size: int, seed: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
+    """The dimension and the sign of each n-gram: the most important ones have their own."""
+    rng = np.random.default_rng(seed)
+    alone = len(importance) if len(importance) <= lev_size else lev_size * 3 // 4
+    order = np.argsort(-importance, kind="stable")
+    dimension = np.empty(len(importance), dtype=np.int32)
+    sign = np.ones(len(importance), dtype=np.int8)
+    dimension[order[:alone]] = np.arange(alone)
+    rest = len(importance) - alone
+    if rest:
+        dimension[order[alone:]] = rng.integers(alone, lev_size, rest)
+        sign[order[alone:]] = rng.choice(np.array([-1, 1], np.int8), rest)
+    return dimension, sign

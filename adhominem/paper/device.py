@@ -1,0 +1,206 @@
+"""The trained network at inference on a GPU, by torch.
+
+What depends on a token type alone is worked out once, and stays on the device: a text is sent as
+the numbers of its types. Windows are cut there, too, and nothing waits for the device until all
+LEVs are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from adhominem.arrays import Array32, IntArray
+from adhominem.paper.network import Batch, Network
+from adhominem.paper.options import EncoderOptions
+from adhominem.paper.runtime import Runtime
+from adhominem.text.by_type import KeptByType
+from adhominem.text.lexicon import Lexicon, Numbered
+from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable, spread_windows
+
+_MOST_TYPES = 1 << 17  # that are remembered, some 170 MB of the paper's
+_MOST_CHARACTERS = 1 << 21  # of their spellings
+_TYPES_AT_ONCE = 1 << 14
+_WINDOWS_AT_ONCE = 1 << 15  # some 7 GB of the paper's; fewer where the device has little memory
+_BYTES_OF_A_WINDOW = 1 << 20  # four times what one takes: other programs may use the device, too
+
+
+class DeviceRuntime(Runtime):
+    """An encoder like `Runtime`, which runs on a device of torch's."""
+
+    def __init__(
+        self,
+        weights: Mapping[str, Array32],
+        vocabulary: Vocabulary,
+        windows: WindowOptions,
+        options: EncoderOptions,
+        device: torch.device,
+    ) -> None:
+        super().__init__(weights, vocabulary, windows)
+        self._vocabulary, self._device = vocabulary, device
+        network = Network(len(vocabulary.token_types), len(vocabulary.characters), options)
+        network.load_state_dict(
+            {name: torch.from_numpy(value.copy()) for name, value in weights.items()}
+        )
+        self._network = network.to(device).eval()
+        self._type_vectors = _TypeVectors(self._network, vocabulary, device)
+        self._windows_at_once = _WINDOWS_AT_ONCE
+        if device.type == "cuda":
+            memory = torch.cuda.get_device_properties(device).total_memory
+            self._windows_at_once = min(_WINDOWS_AT_ONCE, memory // _BYTES_OF_A_WINDOW)
+
+    def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
+        """(documents, lev_size): the LEVs of documents whose tokens are numbers."""
+        lengths = texts.lengths
+        if not len(lengths):
+            return np.zeros((0, self.lev_size), np.float32)
+        order = np.argsort(-lengths, kind="stable")  # like lengths together, longest first
+        levs = []
+        with _exact():
+            for rows in self._together(lengths[order]):
+                chosen = order[rows]
+                batch = self._batch(texts.chosen(chosen), [topics[at] for at in chosen])
+                levs.append(self._run(*batch))
+            encoded = torch.cat(levs).cpu().numpy()  # waits for the device
+        return np.asarray(encoded[np.argsort(order)])
+
+    def _together(self, lengths: IntArray) -> Iterator[slice]:
+        """Documents, the longest first, that go through the network at once."""
+        windows = np.minimum(1 + lengths // self._windows.hop, self._windows.max_windows)
+        begin = 0
+        while begin < len(lengths):
+            # As many as if all were as long as the first one, which the others are padded to.
+            end = begin + max(1, self._windows_at_once // int(windows[begin]))
+            yield slice(begin, end)
+            begin = end
+
+    def _window_vectors(
+        self,
+        texts: Numbered,
+        topics: Sequence[Sequence[str]],
+        table: WindowTable,
+        places: IntArray,
+    ) -> tuple[Array32, Array32]:
+        with _exact():
+            windows, attention = self._run_windows(*self._batch(texts, topics, table))
+            return windows.cpu().numpy(), attention.cpu().numpy()
+
+    def _document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
+        documents = np.repeat(np.arange(len(lengths)), lengths)
+        positions = np.arange(len(documents)) - (np.cumsum(lengths) - lengths)[documents]
+        with _exact():
+            levs, attention = self._network.document_vectors(
+                torch.from_numpy(windows).to(self._device),
+                (self._send(documents), self._send(positions)),
+                (len(lengths), int(lengths.max())),
+                None,
+            )
+            return levs.cpu().numpy(), attention.cpu().numpy()
+
+    def _run(self, batch: Batch, types: Tensor) -> Tensor:
+        """(documents, lev_size)"""
+        windows, _ = self._run_windows(batch, types)
+        place = batch.window_documents, batch.window_positions
+        shape = batch.documents, batch.max_windows
+        return self._network.document_vectors(windows, place, shape, None)[0]
+
+    def _run_windows(self, batch: Batch, types: Tensor) -> tuple[Tensor, Tensor]:
+        """(windows, size), and the attention (windows, 1 + tokens)."""
+        prefixes = self._network.prefix_vectors(batch)
+        return self._network.window_vectors(types, prefixes, batch, None)
+
+    def _batch(
+        self,
+        texts: Numbered,
+        topics: Sequence[Sequence[str]],
+        table: WindowTable | None = None,
+    ) -> tuple[Batch, Tensor]:
+        """Texts on the device, cut into windows, and the vectors of their types there."""
+        lengths, width = texts.lengths, self._windows.width
+        table = spread_windows(lengths, self._windows) if table is None else table
+        rows, types = self._type_vectors.look_up(texts.lexicon, texts.row)
+        tokens, counts = self._send(rows), self._send(table.counts)
+        begins = self._send((np.cumsum(lengths) - lengths)[table.documents] + table.starts)
+        # As `WindowTable.token_places` has them, (windows, width).
+        place = torch.arange(width, device=self._device).minimum(counts[:, None] - 1)
+        none = torch.zeros(0, dtype=torch.int64, device=self._device)
+        batch = Batch(
+            type_words=none,  # what these two come to is among the vectors of types
+            type_characters=none,
+            tokens=tokens[begins[:, None] + place],
+            token_counts=counts,
+            window_documents=self._send(table.documents),
+            window_positions=self._send(table.positions),
+            max_windows=int(table.positions.max()) + 1,
+            topic_words=self._send(self._vocabulary.token_ids(list(chain(*topics)))),
+            topic_documents=self._send(np.repeat(np.arange(len(topics)), list(map(len, topics)))),
+            documents=len(lengths),
+        )
+        return batch, types
+
+    def _send(self, values: npt.NDArray[np.integer]) -> Tensor:
+        return _sent(values, self._device)
+
+
+class _TypeVectors(KeptByType):
+    """Token types to what the network makes of each, in a table on the device."""
+
+    def __init__(self, network: Network, vocabulary: Vocabulary, device: torch.device) -> None:
+        self._network, self._vocabulary, self._device = network, vocabulary, device
+        super().__init__()
+
+    def _limits(self) -> tuple[int, int]:
+        return _MOST_TYPES, _MOST_CHARACTERS
+
+    def _clear(self) -> None:
+        options = self._network.options
+        size = options.word_vector_size + options.character_filters
+        self._table = torch.zeros(1 << 10, size, device=self._device)
+        self._size = 0
+
+    def look_up(self, lexicon: Lexicon, numbers: IntArray) -> tuple[IntArray, Tensor]:
+        """The row of each token, (tokens,), and the table of rows, (types, size)."""
+        with self._lock:
+            rows = self._rows_of(lexicon, numbers)
+            table = self._table[: self._size]
+            self._forget_what_is_too_much()
+        return rows, table
+
+    def _add(self, types: list[str]) -> None:
+        last = self._size + len(types)
+        if last > len(self._table):  # a new one: others may still read the old
+            grown = self._table.new_zeros(max(last, 2 * len(self._table)), self._table.shape[1])
+            grown[: self._size] = self._table[: self._size]
+            self._table = grown
+        for at in range(0, len(types), _TYPES_AT_ONCE):
+            part = types[at : at + _TYPES_AT_ONCE]
+            words, characters = (
+                self._vocabulary.token_ids(part),
+                self._vocabulary.character_ids(part),
+            )
+            vectors = self._network.type_vectors(
+                _sent(words, self._device), _sent(characters, self._device)
+            )
+            self._table[self._size : self._size + len(part)] = vectors
+            self._size += len(part)
+
+
+def _sent(values: npt.NDArray[np.integer], device: torch.device) -> Tensor:
+    """Whole numbers on their way to the device, which nothing waits for."""
+    tensor = torch.from_numpy(values.astype(np.int64))
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
+
+
+@contextmanager
+def _exact() -> Iterator[None]:
+    """Without gradients, and in float32 where cuDNN would take fewer bits by itself."""
+    with torch.no_grad(), torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        yield

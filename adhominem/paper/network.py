@@ -1,0 +1,309 @@
+"""The paper's network: a document to its linguistic embedding vector (LEV).
+
+    characters -> CNN -> max over time ─┐
+    word vector ────────────────────────┴─ token -> BiLSTM -> attention -> window
+    window -> BiLSTM -> attention -> document -> dense, tanh -> LEV
+
+Axes in the comments: (documents, windows, tokens, characters). The windows of all
+documents of a batch lie in one row, `windows`, without padding in between; only the
+BiLSTM over the windows of a document pads, to the longest document of the batch.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from adhominem.paper.options import EncoderOptions
+from adhominem.text.vocabulary import PADDING, SPECIAL
+
+if TYPE_CHECKING:
+    from adhominem.paper.word_vectors import WordVectors
+
+_SPREAD = 0.1  # standard deviation of the word vectors at the start
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Documents cut into windows. A token is an index into the batch's own token types."""
+
+    type_words: Tensor  # (types,): the vocabulary id of each token type of the batch
+    type_characters: Tensor  # (types, characters): character ids, padded
+    tokens: Tensor  # (windows, tokens): indices into the types; anything behind the end
+    token_counts: Tensor  # (windows,): tokens in each window
+    window_documents: Tensor  # (windows,): the document of each window
+    window_positions: Tensor  # (windows,): which window of its document it is
+    max_windows: int  # of the longest document
+    topic_words: Tensor  # (topic tokens,): vocabulary ids of all topics' tokens in a row
+    topic_documents: Tensor  # (topic tokens,): the document of each
+    documents: int
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The LEVs of a batch, and where the network looked."""
+
+    levs: Tensor  # (documents, lev_size)
+    token_attention: Tensor  # (windows, 1 + tokens): the contextual prefix first
+    window_attention: Tensor  # (documents, windows)
+
+
+class Masks:
+    """Variational dropout: one mask for all steps of a document, or of both documents of a pair.
+
+    `rows` says which mask each document takes, of `count`. The masks come from a generator of the
+    caller's, so that a step can be repeated, and shared between processes.
+    """
+
+    def __init__(self, rows: Tensor, count: int, generator: torch.Generator) -> None:
+        self._rows = rows  # (documents,)
+        self._count = count
+        self._generator = generator
+
+    def draw(self, size: int, dropout: float) -> Tensor:
+        """(documents, size): zeros, and 1 / (1 - dropout) for what is kept."""
+        if not dropout:
+            return torch.ones(len(self._rows), size, device=self._rows.device)
+        shape = (self._count, size)
+        kept = torch.rand(shape, generator=self._generator, device=self._rows.device) >= dropout
+        return (kept / (1 - dropout))[self._rows]
+
+
+class CharacterCNN(nn.Module):
+    """The characters of a token type to a vector; padding never wins the maximum."""
+
+    def __init__(self, characters: int, options: EncoderOptions) -> None:
+        super().__init__()
+        self.width = options.character_filter_width
+        self.embedding = nn.Embedding(
+            len(SPECIAL) + characters, options.character_size, padding_idx=PADDING
+        )
+        # Padded by width - 1 on both sides: a filter sees where a word begins and ends.
+        self.convolution = nn.Conv1d(
+            options.character_size, options.character_filters, self.width, padding=self.width - 1
+        )
+
+    def forward(self, characters: Tensor) -> Tensor:
+        """(types, characters) to (types, filters)."""
+        # A product of matrices, not the convolution of the layer: how to do that cuDNN works out
+        # anew for each number of types, which takes longer than to do it.
+        beside = self.width - 1
+        embedded = nn.functional.pad(self.embedding(characters), (0, 0, beside, beside))
+        places = characters.shape[1] + beside
+        seen = torch.cat([embedded[:, at : at + places] for at in range(self.width)], dim=2)
+        weight = self.convolution.weight.transpose(1, 2).flatten(1)  # (filters, width * size)
+        convolved = torch.tanh(nn.functional.linear(seen, weight, self.convolution.bias))
+        count = (characters != PADDING).sum(1, keepdim=True)  # (types, 1)
+        place = torch.arange(places, device=convolved.device)
+        beyond = place >= count + beside  # (types, places): sees padding alone
+        return convolved.masked_fill(beyond[:, :, None], -2.0).amax(1)  # tanh is above -1
+
+
+@cache
+def _has_triton() -> bool:
+    return find_spec("triton") is not None
+
+
+_LARGEST_IN_ONE_KERNEL = 64  # hidden size: weights of more do not fit into a multiprocessor
+_ALIGNED = 8  # numbers in half precision: products of matrices with other sizes are slower
+
+
+def _aligned(values: Tensor) -> Tensor:
+    """(..., size), in half precision and filled up with zeros."""
+    return nn.functional.pad(values.half(), (0, -values.shape[-1] % _ALIGNED))
+
+
+class MaskedBiLSTM(nn.Module):
+    """A bidirectional LSTM for sequences padded at the end, without packing them.
+
+    An added input says "padding": its weight closes the input gate, so the state stays
+    exactly zero until the first real step, in both directions. The weight's own
+    gradient is exactly zero, so training leaves it alone.
+    """
+
+    _CLOSED = -1e4
+
+    def __init__(self, input_size: int, size: int) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(input_size + 1, size, bidirectional=True, batch_first=True)
+        with torch.no_grad():
+            for name, weight in self.lstm.named_parameters():
+                if name.startswith("weight_hh"):
+                    nn.init.orthogonal_(weight)
+                elif name.startswith("weight_ih"):
+                    bound = math.sqrt(6 / (input_size + size))
+                    nn.init.uniform_(weight, -bound, bound)
+                    weight[:, -1] = 0
+                    weight[:size, -1] = self._CLOSED  # torch's gates: input, forget, cell, output
+                else:
+                    weight.zero_()
+                    if name.startswith("bias_ih"):
+                        weight[size : 2 * size] = 2.5  # forget
+                        weight[3 * size :] = 1.0  # output
+
+    def forward(self, inputs: Tensor, inside: Tensor) -> Tensor:
+        """(sequences, steps, input_size) and a mask (sequences, steps) to (..., 2 * size)."""
+        if self.in_one_kernel(inputs):
+            return self._in_one_kernel(inputs, inside)
+        padding = (~inside).to(inputs.dtype)[..., None]
+        cleared = inputs.masked_fill(~inside[..., None], 0.0)
+        return self.lstm(torch.cat([cleared, padding], dim=2))[0]  # type: ignore[no-any-return]
+
+    def in_one_kernel(self, inputs: Tensor) -> bool:
+        """Whether it runs in half precision by `device_recurrence`: where training uses a GPU."""
+        small = self.lstm.hidden_size <= _LARGEST_IN_ONE_KERNEL
+        return small and inputs.is_cuda and torch.is_autocast_enabled("cuda") and _has_triton()
+
+    def _in_one_kernel(self, inputs: Tensor, inside: Tensor) -> Tensor:
+        """The same in half precision, and faster; it needs no input that says "padding"."""
+        from adhominem.paper.device_recurrence import recur
+
+        weight, recurrent, bias, more_bias = (  # of both directions
+            torch.cat([value for name, value in self.lstm.named_parameters() if part in name])
+            for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        )
+        size = self.lstm.hidden_size
+        if inputs.shape[2] % _ALIGNED:
+            inputs = _aligned(inputs)
+        with torch.autocast("cuda", enabled=False):
+            gates = nn.functional.linear(
+                inputs.half(), _aligned(weight[:, :-1]), (bias + more_bias).half()
+            )
+            hidden = recur(
+                gates.view(*gates.shape[:2], 2, 4 * size),
+                recurrent.view(2, 4 * size, size).half(),
+                inside.sum(1),
+            )
+        return hidden.flatten(2)
+
+
+class Attention(nn.Module):
+    """Additive attention: v' tanh(W h + b), a softmax over the steps inside, the weighted mean."""
+
+    def __init__(self, input_size: int, size: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(input_size, size)
+        self.score = nn.Linear(size, 1, bias=False)
+
+    def forward(self, steps: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
+        """(sequences, steps, size) to (sequences, size), and the weights (sequences, steps)."""
+        scores = self.score(torch.tanh(self.hidden(steps))).squeeze(2).float()
+        weights = torch.softmax(scores.masked_fill(~inside, -torch.inf), dim=1)
+        return (weights.to(steps.dtype)[:, None, :] @ steps).squeeze(1), weights
+
+
+class Network(nn.Module):
+    """The whole encoder, for training."""
+
+    def __init__(self, token_types: int, characters: int, options: EncoderOptions) -> None:
+        super().__init__()
+        self.options = options
+        words, filters = options.word_vector_size, options.character_filters
+        self.word_vectors = nn.Embedding(
+            len(SPECIAL) + token_types,
+            words,
+            padding_idx=PADDING,
+            _freeze=not options.train_word_vectors,
+        )
+        self.no_topic = nn.Parameter(torch.zeros(words))
+        nn.init.normal_(self.word_vectors.weight, std=_SPREAD)
+        nn.init.normal_(self.no_topic, std=_SPREAD)
+        with torch.no_grad():
+            self.word_vectors.weight[PADDING] = 0
+        self.characters = CharacterCNN(characters, options)
+        self.window_lstm = MaskedBiLSTM(words + filters, options.window_lstm_size)
+        self.token_attention = Attention(2 * options.window_lstm_size, options.attention_size)
+        self.document_lstm = MaskedBiLSTM(2 * options.window_lstm_size, options.document_lstm_size)
+        self.window_attention = Attention(2 * options.document_lstm_size, options.attention_size)
+        self.lev = nn.Linear(2 * options.document_lstm_size, options.lev_size)
+
+    def start_with(self, vectors: WordVectors) -> None:
+        """Take over word vectors where there are any, at the scale of the random ones."""
+        rows = torch.from_numpy(vectors.vectors[vectors.known])
+        with torch.no_grad():
+            self.word_vectors.weight[torch.from_numpy(vectors.known)] = rows * (
+                _SPREAD / rows.std()
+            )
+
+    def forward(self, batch: Batch, masks: Masks | None = None) -> Encoded:
+        """The LEVs of a batch; with masks, as in training."""
+        types = self.type_vectors(batch.type_words, batch.type_characters)
+        prefixes = self.prefix_vectors(batch)
+        windows, token_attention = self.window_vectors(types, prefixes, batch, masks)
+        place = (batch.window_documents, batch.window_positions)
+        shape = (batch.documents, batch.max_windows)
+        levs, window_attention = self.document_vectors(windows, place, shape, masks)
+        return Encoded(levs, token_attention, window_attention)
+
+    def type_vectors(self, words: Tensor, characters: Tensor) -> Tensor:
+        """(types, word_vector_size + filters): each token type once, however often it occurs."""
+        return torch.cat([self.word_vectors(words), self.characters(characters)], dim=1)
+
+    def prefix_vectors(self, batch: Batch) -> Tensor:
+        """(documents, word_vector_size + filters): the mean word vector of the topic's tokens."""
+        vectors = self.word_vectors(batch.topic_words)  # (topic tokens, size)
+        numbers = torch.arange(batch.documents, device=vectors.device)
+        owned = (numbers[:, None] == batch.topic_documents).to(vectors.dtype)  # (documents, tokens)
+        counts = owned.sum(1, keepdim=True)
+        means = torch.where(counts > 0, owned @ vectors / counts.clamp(min=1), self.no_topic)
+        return nn.functional.pad(means, (0, self.options.character_filters))
+
+    def window_vectors(
+        self, types: Tensor, prefixes: Tensor, batch: Batch, masks: Masks | None
+    ) -> tuple[Tensor, Tensor]:
+        """(windows, 2 * window_lstm_size), and the attention (windows, 1 + tokens)."""
+        owner = batch.window_documents
+        table = torch.cat([types, prefixes.to(types.dtype)])  # (types + documents, size)
+        if self.window_lstm.in_one_kernel(table):
+            table = _aligned(table)  # as the LSTM takes them: half as much to move
+        rows = torch.cat([types.shape[0] + owner[:, None], batch.tokens], dim=1)
+        steps = nn.functional.embedding(rows, table)  # (windows, 1 + tokens, size)
+        place = torch.arange(steps.shape[1], device=steps.device)
+        inside = place <= batch.token_counts[:, None]  # (windows, 1 + tokens): the prefix is first
+        options = self.options
+        if masks is not None and (options.lstm_dropout or options.cnn_dropout):
+            words = masks.draw(options.word_vector_size, options.lstm_dropout)
+            filters = masks.draw(options.character_filters, options.cnn_dropout)
+            mask = torch.cat([words, filters], dim=1)
+            mask = nn.functional.pad(mask, (0, steps.shape[2] - mask.shape[1]))
+            steps = steps * mask.to(steps.dtype)[owner][:, None, :]
+        hidden = self.window_lstm(steps, inside)  # (windows, 1 + tokens, 2 * lstm)
+        if masks is not None and options.attention_dropout:
+            mask = masks.draw(hidden.shape[2], options.attention_dropout)
+            hidden = hidden * mask.to(hidden.dtype)[owner][:, None, :]
+        vectors, attention = self.token_attention(hidden, inside)
+        return vectors, attention
+
+    def document_vectors(
+        self,
+        windows: Tensor,
+        place: tuple[Tensor, Tensor],
+        shape: tuple[int, int],
+        masks: Masks | None,
+    ) -> tuple[Tensor, Tensor]:
+        """(documents, lev_size), and the attention (documents, windows), which is the shape.
+
+        The place of each window says its document, and which window of this it is.
+        """
+        grid = windows.new_zeros(*shape, windows.shape[1])
+        grid = grid.index_put(place, windows)  # (documents, windows, size)
+        inside = torch.zeros(grid.shape[:2], dtype=torch.bool, device=grid.device)
+        inside = inside.index_put(place, torch.ones_like(place[0], dtype=torch.bool))
+        if masks is not None:
+            grid = (
+                grid * masks.draw(grid.shape[2], self.options.lstm_dropout).to(grid.dtype)[:, None]
+            )
+        hidden = self.document_lstm(grid, inside)  # (documents, windows, 2 * lstm)
+        if masks is not None:
+            mask = masks.draw(hidden.shape[2], self.options.attention_dropout)
+            hidden = hidden * mask.to(hidden.dtype)[:, None]
+        document, attention = self.window_attention(hidden, inside)  # (documents, 2 * lstm)
+        if masks is not None:
+            document = document * masks.draw(document.shape[1], self.options.lev_dropout)
+        return torch.tanh(self.lev(document)).float(), attention

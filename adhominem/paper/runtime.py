@@ -1,0 +1,279 @@
+"""The trained network at inference: documents to LEVs on a CPU, without torch.
+
+The same computation as `encoders.network.network.Network` (a test compares them), arranged so that
+nothing is done twice: what the window BiLSTM gets to see of a token is computed once per token
+type and kept, and the windows of many documents go through the recurrence together, sorted by
+length, so that no step is spent on padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
+
+from adhominem.arrays import Array32, IntArray
+from adhominem.encoder import spliced
+from adhominem.paper.kernel import Product
+from adhominem.paper.recurrence import Pooling, Sequences, Weights
+from adhominem.text.by_type import Growing, KeptByType
+from adhominem.text.lexicon import Lexicon, Numbered
+from adhominem.text.vocabulary import (
+    PADDING,
+    UNKNOWN,
+    Vocabulary,
+    WindowOptions,
+    WindowTable,
+    spread_windows,
+)
+
+_MOST_TYPES = 1 << 16  # kept, some 100 MB; then it forgets them all and starts again
+_MOST_CHARACTERS = 1 << 20  # of their spellings
+_TYPES_AT_ONCE = 4_096
+
+
+class TypeInputs(KeptByType):
+    """Token types to the inputs of the gates, in both directions."""
+
+    def __init__(
+        self, weights: Weights, vocabulary: Vocabulary, weight: Array32, bias: Array32
+    ) -> None:
+        self._vocabulary = vocabulary
+        self._word_vectors = weights["word_vectors.weight"]
+        self._character_vectors = weights["characters.embedding.weight"]
+        filters = weights["characters.convolution.weight"]  # (filters, size, width)
+        self._width = filters.shape[2]
+        self._filters = np.ascontiguousarray(filters.transpose(2, 1, 0)).reshape(-1, len(filters))
+        self._filter_bias = weights["characters.convolution.bias"]
+        # (word, inputs), (filters, inputs) and (inputs,)
+        of_words, of_filters = np.split(weight, [self._word_vectors.shape[1]])
+        self._times_word_weight, self._times_filter_weight = Product(of_words), Product(of_filters)
+        self._filtered = Product(self._filters)
+        self._bias = bias
+        # (inputs,) each: most types are unknown words, and most documents have no topic.
+        self._of_unknown, self._of_no_topic = self._inputs(
+            np.stack([self._word_vectors[UNKNOWN], weights["no_topic"]])
+        )
+        super().__init__()
+
+    def _limits(self) -> tuple[int, int]:
+        return _MOST_TYPES, _MOST_CHARACTERS
+
+    def _clear(self) -> None:
+        half = len(self._bias) // 2
+        # For each direction: contiguous, or each step would copy it.
+        self._tables = Growing((half,), np.float32), Growing((half,), np.float32)
+
+    def look_up(
+        self, lexicon: Lexicon, numbers: IntArray
+    ) -> tuple[IntArray, tuple[Array32, Array32]]:
+        """The row of each token, (tokens,), and the table of each direction, (types, inputs)."""
+        with self._lock:
+            rows = self._rows_of(lexicon, numbers)
+            first, second = self._tables
+            tables = first.rows, second.rows
+            self._forget_what_is_too_much()
+        return rows, tables
+
+    def _add(self, types: list[str]) -> None:
+        for at in range(0, len(types), _TYPES_AT_ONCE):
+            part = types[at : at + _TYPES_AT_ONCE]
+            spelled = self._spellings(self._vocabulary.character_ids(part))
+            inputs = self._times_filter_weight(spelled)
+            inputs += self._of_words(self._vocabulary.token_ids(part))
+            for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
+                table.add(half)
+
+    def _inputs(self, vectors: Array32) -> Array32:
+        """(vectors, inputs): what word vectors add, with the bias."""
+        return self._times_word_weight(vectors) + self._bias
+
+    def _of_words(self, ids: npt.NDArray[np.int32]) -> Array32:
+        """(types, inputs): what the word vectors of these ids add."""
+        inputs = np.repeat(self._of_unknown[None], len(ids), axis=0)
+        known = np.flatnonzero(ids != UNKNOWN)
+        if len(known):
+            inputs[known] = self._inputs(self._word_vectors[ids[known]])
+        return inputs
+
+    def _spellings(self, characters: npt.NDArray[np.int32]) -> Array32:
+        """(types, filters): the CNN of ids (types, characters); padding never is the maximum."""
+        beside = self._width - 1
+        padded = np.pad(characters, ((0, 0), (beside, beside)), constant_values=PADDING)
+        vectors = self._character_vectors[padded]  # (types, characters + 2 * beside, size)
+        places = characters.shape[1] + beside
+        # (types, places, size * width): what a filter sees from each place on, in a row.
+        seen = sliding_window_view(vectors.reshape(len(vectors), -1), self._filters.shape[0], 1)
+        seen = np.ascontiguousarray(seen[:, :: vectors.shape[2]])
+        filtered = self._filtered(seen.reshape(-1, seen.shape[2]))
+        filtered = filtered.reshape(len(vectors), places, -1)  # (types, places, filters)
+        count = (characters != PADDING).sum(axis=1)
+        beyond = np.arange(places) >= (count + beside)[:, None]  # sees padding alone
+        filtered[beyond] = -np.inf
+        return np.asarray(np.tanh(filtered.max(axis=1) + self._filter_bias))  # tanh rises
+
+    def prefixes(self, topics: Sequence[Sequence[str]]) -> tuple[Array32, Array32]:
+        """(documents, inputs) for each direction: the mean word vector of each topic's tokens."""
+        inputs = np.repeat(self._of_no_topic[None], len(topics), axis=0)
+        given = [at for at, topic in enumerate(topics) if len(topic)]
+        if given:
+            ids = [self._vocabulary.token_ids(topics[at]) for at in given]
+            inputs[given] = self._inputs(
+                np.stack([self._word_vectors[words].mean(axis=0) for words in ids])
+            )
+        first, second = np.split(inputs, 2, axis=1)
+        return np.ascontiguousarray(first), np.ascontiguousarray(second)
+
+
+_WINDOWS_AT_ONCE = 256  # in one recurrence: its state fits into a core's cache
+_VARIANTS_AT_ONCE = 128  # of a document, through its second BiLSTM
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The LEVs of some documents, and where the network looked."""
+
+    levs: Array32  # (documents, lev_size)
+    windows: WindowTable
+    window_vectors: Array32  # (windows, size): what the first BiLSTM makes of them
+    token_attention: Array32  # (windows, 1 + tokens): the contextual prefix first
+    window_attention: Array32  # (documents, windows)
+
+
+class Runtime:
+    """The network of one model, ready to run."""
+
+    _documents_at_once = 64  # whose windows are in memory together
+
+    def __init__(
+        self,
+        weights: Mapping[str, Array32],
+        vocabulary: Vocabulary,
+        windows: WindowOptions,
+        threads: int = 1,
+    ) -> None:
+        self._windows = windows
+        self._threads = threads
+        self._pool_tokens = Pooling(weights, "window_lstm", "token_attention")
+        self._pool_windows = Pooling(weights, "document_lstm", "window_attention")
+        self._times_lev_weight = Product(weights["lev.weight"].T)
+        self._lev_bias = weights["lev.bias"]
+        self._times_window_weight = Product(self._pool_windows.lstm.weight)
+        lstm = self._pool_tokens.lstm
+        self._types = TypeInputs(weights, vocabulary, lstm.weight, lstm.bias)
+
+    @property
+    def lev_size(self) -> int:
+        """The size of a LEV."""
+        return len(self._lev_bias)
+
+    def encode(
+        self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
+    ) -> Array32:
+        """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
+        return self.encode_numbered(Numbered.of(documents), topics)
+
+    def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
+        """(documents, lev_size): the same of documents whose tokens are numbers."""
+        levs = np.zeros((len(texts.documents), len(self._lev_bias)), dtype=np.float32)
+        order = np.argsort(-texts.lengths, kind="stable")  # like lengths together, longest first
+        for at in range(0, len(order), self._documents_at_once):
+            rows = order[at : at + self._documents_at_once]
+            levs[rows] = self._attend(texts.chosen(rows), [topics[n] for n in rows]).levs
+        return levs
+
+    def vary(
+        self,
+        tokens: Sequence[str],
+        topic: Sequence[str],
+        starts: IntArray,
+        times: IntArray,
+        attention: Encoded | None = None,
+    ) -> Array32:
+        """(variants, lev_size): the LEVs of a document with passages left out or repeated.
+
+        Where the passages are those of its windows, a window that is left out is one that the
+        second BiLSTM does not get to see, and the first BiLSTM has run but once: `attention` is
+        what `attend` said of this document alone, if it was asked.
+        """
+        table = spread_windows(np.array([len(tokens)]), self._windows)
+        if not np.array_equal(starts, table.starts):
+            variants = spliced(tokens, starts, times)
+            return self.encode(variants, [topic] * len(variants))
+        if attention is None:
+            places = table.token_places(np.array([len(tokens)]), self._windows.width)
+            vectors, _ = self._window_vectors(Numbered.of([tokens]), [topic], table, places)
+        else:
+            vectors = attention.window_vectors
+        levs = np.zeros((len(times), self.lev_size), dtype=np.float32)
+        lengths = times.sum(axis=1)
+        order = np.argsort(-lengths, kind="stable")  # the longest first
+        for at in range(0, len(order), _VARIANTS_AT_ONCE):
+            chosen = order[at : at + _VARIANTS_AT_ONCE]
+            rows = np.concatenate([np.repeat(np.arange(len(vectors)), times[n]) for n in chosen])
+            levs[chosen] = self._document_vectors(vectors[rows], lengths[chosen])[0]
+        return levs
+
+    def attend(
+        self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
+    ) -> Encoded:
+        """The LEVs of a few documents, the longest first, and the attention."""
+        return self._attend(Numbered.of(documents), topics)
+
+    def _attend(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Encoded:
+        lengths = texts.lengths
+        table = spread_windows(lengths, self._windows)
+        places = table.token_places(lengths, self._windows.width)
+        vectors, attention = self._window_vectors(texts, topics, table, places)
+        levs, window_attention = self._document_vectors(vectors, np.bincount(table.documents))
+        return Encoded(levs, table, vectors, attention, window_attention)
+
+    def _window_vectors(
+        self,
+        texts: Numbered,
+        topics: Sequence[Sequence[str]],
+        table: WindowTable,
+        places: IntArray,
+    ) -> tuple[Array32, Array32]:
+        """(windows, size), and the attention (windows, 1 + tokens), of tokens at these places."""
+        numbers = texts.row[places]  # (windows, tokens)
+        rows, tables = self._types.look_up(texts.lexicon, numbers.ravel())
+        # (windows, 1 + tokens): first comes the prefix of a window's document, from its own table.
+        rows = np.column_stack([table.documents, rows.reshape(places.shape)])
+        prefixes = self._types.prefixes(topics)
+        vectors = np.empty((len(rows), 2 * self._pool_tokens.lstm.size), dtype=np.float32)
+        attention = np.empty(rows.shape, dtype=np.float32)
+
+        def run(chosen: IntArray) -> None:
+            """Some windows, the longest first."""
+            windows = Sequences(
+                tables=tables, heads=prefixes, rows=rows[chosen], lengths=1 + table.counts[chosen]
+            )
+            vectors[chosen], attention[chosen] = self._pool_tokens(windows)
+
+        order = np.argsort(-table.counts, kind="stable")
+        pieces = np.array_split(order, -(-len(order) // _WINDOWS_AT_ONCE))
+        if self._threads == 1 or len(pieces) == 1:
+            for piece in pieces:
+                run(piece)
+        else:  # both kernels let go of the interpreter while they compute
+            with ThreadPoolExecutor(self._threads) as pool:
+                list(pool.map(run, pieces))
+        return vectors, attention
+
+    def _document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
+        """(documents, lev_size) and (documents, windows), of documents with ever fewer windows."""
+        lstm = self._pool_windows.lstm
+        inputs = self._times_window_weight(windows) + lstm.bias
+        first, second = (np.ascontiguousarray(half) for half in np.split(inputs, 2, axis=1))
+        begins = np.cumsum(lengths) - lengths  # (documents,)
+        # (documents, windows): behind a document's end stands its last window once more.
+        rows = begins[:, None] + np.minimum(np.arange(lengths.max()), lengths[:, None] - 1)
+        documents, attention = self._pool_windows(
+            Sequences(tables=(first, second), rows=rows, lengths=lengths)
+        )
+        return np.tanh(self._times_lev_weight(documents) + self._lev_bias), attention

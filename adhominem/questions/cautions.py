@@ -1,0 +1,222 @@
+"""What to beware of when candidates are ranked, beside what two sides are warned of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress, islice
+
+import numpy as np
+
+from adhominem.arrays import Levs
+from adhominem.questions.known import LevStore
+from adhominem.questions.rank.ranking import GIVEN, NO_POPULATION, OTHERS
+from adhominem.score.population import Population
+from adhominem.text.files import Document
+from adhominem.verify.cautions import (
+    Caution,
+    caution,
+    foreign_text,
+    listed,
+    two_genres,
+)
+from adhominem.verify.verification import Verification
+from adhominem.verify.verifier import Verifier
+
+_MOST_CHECKED = 1_000  # texts that are looked at, be they prose, and of which genre
+_MOSTLY = 0.5  # of a candidate's texts
+_FOREIGN = {"foreign", "other_language"}  # codes
+_FEWEST = 100  # tokens of a text: of fewer, nothing can be said
+_OF_GENRE = 5  # texts of a candidate whose genre is guessed
+_SOME_CANDIDATES = 200  # the first of them, if there are more texts than that
+# What a comparison warns of because of its population; the other candidates are no usual one.
+_OF_POPULATION = {"mixed_population", "small_population"}
+
+UNTRIED = caution(
+    "untried",
+    "no candidate has two texts: the ranking could not be tried on known texts",
+    "how far to trust it is not known",
+    "give more texts of the candidates",
+)
+
+
+def cautions_of_ranking(
+    verification: Verification,
+    *,
+    source: str,
+    strange: Sequence[bool],
+    genres: Mapping[str, str],
+) -> Iterator[Caution]:
+    """What speaks against trusting a ranking.
+
+    `verification` is that of the disputed text and the first candidate; what is said of its
+    texts, and of a population that was given, holds for all. Texts that are foreign or of another
+    genre are told elsewhere, for all candidates. `strange` says of each candidate whether the texts
+    do not lie among those of the population, which is from this `source`, and `genres` what each
+    candidate's texts are most like, if they are of two genres.
+    """
+    left_out = {"other_genre_of_population", "two_genres"} | _FOREIGN
+    left_out |= set() if source == GIVEN else _OF_POPULATION
+    yield from (told for told in verification.warnings if told.code not in left_out)
+    if source == NO_POPULATION:
+        yield caution(
+            "few_others",
+            "the other candidates have too few texts to be a population, so the model guessed what "
+            "such texts have in common",
+            "the Bayes factors are less reliable than with a population",
+            "give a population: texts of the same genre and time by other people",
+        )
+    if source == GIVEN and sum(strange) > len(strange) / 2:
+        yield caution(
+            "other_genre_of_population",
+            "the texts do not lie among those of the population, which seems to be of another "
+            "genre",
+            "it was used all the same, and the Bayes factors are too high",
+            "give texts of the same genre as those compared, or none",
+            decides=True,
+        )
+    if source == OTHERS and genres:
+        yield _of_two_genres(genres)
+
+
+def foreign_candidates(names: Sequence[str]) -> Caution:
+    """What is said of candidates most of whose texts are foreign."""
+    return caution(
+        "foreign_candidate",
+        f"texts in another language, or not running prose: those of {listed(names)}",
+        "no statement is made on these candidates, whose Bayes factors mean nothing",
+        "give running prose by them in the language of the disputed text",
+    )
+
+
+def obstacles_of(verifier: Verifier, documents: Sequence[Document]) -> list[Caution | None]:
+    """For each text why no statement is made on it, as `verify` says it; None where one is."""
+    told = []
+    for text in documents:
+        words = verifier.lead.tokenizer.tokens(text.text)
+        departure = None if verifier.prose is None else verifier.prose.departure(text.text, words)
+        told.append(foreign_text(text.id, words, departure, verifier.lead.vocabulary.words))
+    return told
+
+
+def foreign_texts(verifier: Verifier, documents: Sequence[Document]) -> Iterator[Caution]:
+    """Texts among others that are not what the model was made for."""
+    odd = verifier.no_statement_on(documents).tolist()
+    if names := [text.id for text in compress(documents, odd)]:
+        yield caution(
+            "foreign",
+            f"not running prose of a kind that the model knows: {listed(names)}",
+            "what is told means little as far as it rests on such texts",
+            "look at them with `adhominem verify`, which says what is unusual about a text",
+        )
+
+
+def cautions_of_others(
+    disputed: Sequence[Document], levs: Levs, obstacles: Sequence[Caution | None]
+) -> Iterator[Caution]:
+    """Of disputed texts that are ranked by themselves, beside the first: short ones, no prose."""
+    if not len(levs):
+        return
+    tokens = np.exp(levs[:, -1].astype(np.float64))  # (texts,)
+    short = [text.id for text, count in zip(disputed, tokens, strict=True) if count < _FEWEST - 0.5]
+    if short:
+        yield caution(
+            "too_short",
+            f"disputed texts with fewer than {_FEWEST} words and marks: {listed(short)}",
+            "nothing can be said about them",
+            "leave them out, or give longer ones",
+            decides=True,
+        )
+    if odd := [text.id for text, why in zip(disputed, obstacles, strict=True) if why is not None]:
+        yield caution(
+            "foreign",
+            f"disputed texts in another language, or not running prose: {listed(odd)}",
+            "nothing can be said about them",
+            "leave them out, or remove the parts that are not prose",
+            decides=True,
+        )
+
+
+def _of_two_genres(genres: Mapping[str, str]) -> Caution:
+    counts = Counter(genres.values()).most_common()
+    parts = [
+        f"{listed([name for name in genres if genres[name] == genre])} (most like {genre})"
+        for genre, _ in reversed(counts)
+    ]
+    return caution(
+        "mixed_candidates",
+        "the texts of the candidates fall into two groups that are as far apart as texts of two "
+        f"genres: {' and '.join(parts)}",
+        "what sets genres apart then counts as evidence on the author, for candidates of the "
+        "disputed text's genre and against the others",
+        "give texts of the disputed text's genre for every candidate",
+    )
+
+
+def other_genres(
+    verifier: Verifier,
+    disputed: Levs,
+    candidates: Mapping[str, Sequence[Document]],
+    store: LevStore,
+) -> Iterator[Caution]:
+    """Candidates whose texts are clearly of another genre than the disputed ones."""
+    here = verifier.scorer.genre_shares(disputed)
+    genre, apart = "", dict[str, list[str]]()  # of the disputed texts; candidates by theirs
+    for name, documents in _looked_at(candidates, _OF_GENRE):
+        texts, levs = store(documents)
+        if texts and (both := two_genres(here, verifier.scorer.genre_shares(levs))):
+            genre = both[0]
+            apart.setdefault(both[1], []).append(name)
+    if apart:
+        names = {one: verifier.genre_names.get(one, one) for one in (genre, *apart)}
+        told = "; ".join(
+            f"{listed(those)} (most like {names[one]})" for one, those in apart.items()
+        )
+        yield caution(
+            "other_genre_of_candidate",
+            "texts of another genre than the disputed one (most like "
+            f"{names[genre]}): those of {told}",
+            "what sets the genres apart then counts against these candidates",
+            "give texts by them of the disputed text's genre",
+        )
+
+
+def candidates_by_genre(
+    verifier: Verifier,
+    population: Population | None,
+    candidates: Mapping[str, Sequence[Document]],
+    store: LevStore,
+) -> dict[str, str]:
+    """Which of two genres the texts of each candidate are more like; empty if they are of one."""
+    groups = sorted({group.genre for group in population.groups}) if population else []
+    if len(groups) < 2:
+        return {}
+    genres: dict[str, str] = {}
+    for name, documents in _looked_at(candidates, _OF_GENRE):
+        texts, levs = store(documents)
+        if texts:
+            genre = max(groups, key=verifier.scorer.genre_shares(levs).__getitem__)
+            genres[name] = verifier.genre_names.get(genre, genre)
+    return genres if len(set(genres.values())) > 1 else {}
+
+
+def mostly_foreign(verifier: Verifier, candidates: Mapping[str, Sequence[Document]]) -> list[str]:
+    """The candidates most of whose texts are not what the model was made for."""
+    return [
+        name
+        for name, documents in _looked_at(candidates, _MOST_CHECKED)
+        if verifier.no_statement_on(documents).mean() >= _MOSTLY
+    ]
+
+
+def _looked_at(
+    candidates: Mapping[str, Sequence[Document]], most: int
+) -> Iterator[tuple[str, Sequence[Document]]]:
+    """So many texts of each candidate; where there are very many, one text of some candidates.
+
+    To look at all of them would take as long as to rank them.
+    """
+    if sum(map(len, candidates.values())) > _MOST_CHECKED:
+        candidates, most = dict(islice(candidates.items(), _SOME_CANDIDATES)), 1
+    for name, documents in candidates.items():
+        yield name, documents[:most]

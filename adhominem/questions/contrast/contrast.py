@@ -1,0 +1,305 @@
+"""What sets one person's texts apart from another's: habits with rates and intervals.
+
+Features (`attribute.habits`) are ranked by how many deviations their rates are apart
+(`attribute.rates`). Those that stand in the same places are one habit, told by the feature that
+shows most of it: "hils" and "… whilst" are "whilst".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+import adhominem
+from adhominem.arrays import FloatArray, IntArray
+from adhominem.errors import OptionError
+from adhominem.pairs.duplicates import find_duplicates, fingerprint
+from adhominem.pairs.passages import without_shared
+from adhominem.questions.cautions import foreign_texts
+from adhominem.questions.contrast.habits import (
+    GROUPS,
+    Counts,
+    count_features,
+    counting_member,
+    telling,
+)
+from adhominem.questions.contrast.rates import Rates, compare_rates
+from adhominem.records import Options, Within, with_schema
+from adhominem.text.files import Document
+from adhominem.verify.cautions import passages_taken_out
+from adhominem.verify.ngram_groups import Occurrences, group
+from adhominem.verify.ngram_texts import NgramText, shown
+from adhominem.verify.verifier import Verifier
+
+FEWEST_TEXTS = 3  # of each side, from which on rates may vary between texts, not slices
+_CANDIDATES = 600  # that are put together where they stand in the same places
+_EXAMPLES = 3  # of words with some letters
+_ONE_WORD = 0.8  # share of the places of letters that are in one word
+_LOWEST_TOKENS = 1_000  # of a side: below, only the most frequent habits can be seen
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContrastOptions(Options):
+    """How many habits are told, and how texts are cut for Zeta."""
+
+    top: Annotated[int, Within(1, 1_000)] = 10  # of each group, for each side
+    slice: Annotated[int, Within(50)] = 1_000  # tokens
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContrastSide:
+    """What a side is made of."""
+
+    name: str
+    texts: int
+    tokens: int
+    slices: int
+    names: tuple[str, ...]  # that are left out, the most frequent first
+
+
+@dataclass(frozen=True, kw_only=True)
+class Habit:
+    """Something that one side has more of. Rates are for every 1,000 tokens."""
+
+    ngram: str  # as it is shown to people
+    group: str
+    first: int  # how often it occurs
+    second: int
+    first_rate: float
+    second_rate: float
+    first_interval: tuple[float, float]  # 95%, over texts, or over slices
+    second_interval: tuple[float, float]
+    difference_interval: tuple[float, float]  # of the first rate less the second
+    usual_rate: float | None  # in the population, if there is one beside both sides
+    ratio: float  # of the rates, with half an occurrence added to each
+    z: float  # the difference in deviations: what habits are ranked by
+    zeta: float  # Craig's, less 1: share of the first side's slices with it, less the second's
+    words: tuple[str, ...]  # some that letters are part of
+    with_it: tuple[str, ...]  # other n-grams in the same places
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupContrast:
+    """The habits of one group, those that set the sides apart most first."""
+
+    group: str
+    features: int  # that were looked at
+    apart: int  # of them, whose 95% interval of the difference leaves out 0
+    first: tuple[Habit, ...]  # that the first side has more of
+    second: tuple[Habit, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrast:
+    """What sets two sides apart."""
+
+    first: ContrastSide
+    second: ContrastSide
+    options: ContrastOptions
+    intervals_over: str  # texts or slices
+    groups: tuple[GroupContrast, ...]
+    population: str  # where the usual rates are from; empty: there are none
+    remarks: tuple[str, ...]
+    model: str
+    model_sha256: str
+    version: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings, with the version of the schema."""
+        return with_schema(self)
+
+
+def contrast_texts(
+    verifier: Verifier,
+    first: Sequence[Document],
+    second: Sequence[Document],
+    *,
+    names: tuple[str, str] = ("first", "second"),
+    usual: Sequence[Document] = (),
+    population: str = "",
+    options: ContrastOptions | None = None,
+    on_texts: Callable[[int], None] = lambda count: None,
+) -> Contrast:
+    """Say which habits set two sides apart, each the texts of one person, or of many.
+
+    `usual` are texts of a `population` of that name: their rates are told beside those of the
+    sides.
+    """
+    options = options or ContrastOptions()
+    member = counting_member(verifier)
+    for name, side in zip(names, (first, second), strict=True):
+        if not side:
+            raise OptionError(f"{name} has no texts; expected at least one")
+    (first, second), taken_out = without_shared([first, second])
+    cautions = [*passages_taken_out(taken_out), *foreign_texts(verifier, [*first, *second])]
+    counts = count_features(member, [first, second, usual], options.slice, on_texts)
+    by_text = min(len(first), len(second)) >= FEWEST_TEXTS
+    rates = compare_rates(counts.side(0, by_text=by_text), counts.side(1, by_text=by_text))
+    usual_rates = None
+    if usual:
+        table, tokens = counts.side(2, by_text=False)
+        usual_rates = table.sum(axis=0) / tokens.sum()
+    slices = [counts.side(side, by_text=False)[0] > 0 for side in (0, 1)]
+    zeta = slices[0].mean(axis=0) - slices[1].mean(axis=0)  # (features,)
+    made = [_contrast_group(counts, rates, usual_rates, zeta, name, options) for name in GROUPS]
+    sides = [_side(counts, side, name) for side, name in enumerate(names)]
+    return Contrast(
+        first=sides[0],
+        second=sides[1],
+        options=options,
+        intervals_over="texts" if by_text else "slices",
+        groups=tuple(made),
+        population=population,
+        remarks=tuple([one.message for one in cautions] + _remarks(sides, first, second, by_text)),
+        model=verifier.name,
+        model_sha256=verifier.sha256,
+        version=adhominem.__version__,
+    )
+
+
+def _side(counts: Counts, side: int, name: str) -> ContrastSide:
+    slices = [part for part in counts.slices if part.side == side]
+    return ContrastSide(
+        name=name,
+        texts=len({part.text for part in slices}),
+        tokens=sum(part.tokens for part in slices),
+        slices=len(slices),
+        names=counts.names[side],
+    )
+
+
+def _contrast_group(
+    counts: Counts,
+    rates: Rates,
+    usual: FloatArray | None,
+    zeta: FloatArray,
+    name: str,
+    options: ContrastOptions,
+) -> GroupContrast:
+    z = rates.z
+    inside = np.flatnonzero(np.array([one == name for one in counts.groups], dtype=bool))
+    told: list[tuple[Habit, ...]] = []
+    for sign in (1, -1):
+        chosen = inside[sign * z[inside] > 0]
+        strongest = np.sort(chosen[np.argsort(-np.abs(z[chosen]), kind="stable")[:_CANDIDATES]])
+        texts = counts.placed(strongest)
+        habits: list[Habit] = []
+        for members in _grouped(counts, texts, strongest, z):
+            words = _words(counts, texts, members[0])
+            if len(habits) < options.top and not _is_one_word(words):
+                habits.append(_habit(counts, rates, usual, zeta, members, words))
+        told.append(tuple(habits))
+    return GroupContrast(
+        group=name,
+        features=len(inside),
+        apart=int((np.abs(z[inside]) > rates.quantile).sum()),
+        first=told[0],
+        second=told[1],
+    )
+
+
+def _grouped(
+    counts: Counts, texts: Sequence[NgramText], features: IntArray, z: FloatArray
+) -> list[list[int]]:
+    """Features by number, those together that stand in the same places; the strongest first."""
+    if not len(features):
+        return []
+    occurrences = Occurrences.of(texts, counts.columns[features], counts.is_pair[features])
+    there = occurrences.counts() > 0  # (features,): the others were not seen, and stand alone
+    order = sorted(
+        np.flatnonzero(there).tolist(),
+        key=lambda at: telling(counts.features[features[at]]),
+        reverse=True,
+    )
+    groups = group(occurrences, np.array(order, dtype=np.int64))
+    groups += [[at] for at in np.flatnonzero(~there).tolist()]
+    # By what is told of each: the others are only mentioned beside it.
+    numbered = [features[members].tolist() for members in groups]
+    return sorted(numbered, key=lambda members: -abs(float(z[members[0]])))
+
+
+def _words(counts: Counts, texts: Sequence[NgramText], feature: int) -> Counter[str]:
+    """The words that letters are part of; none of anything else."""
+    words: Counter[str] = Counter()
+    if counts.features[feature].channel == 0:
+        for text in texts:
+            places = text.places[text.columns == counts.columns[feature]]
+            words.update(text.tokens[place] for place in places.tolist())
+    return words
+
+
+def _is_one_word(words: Counter[str]) -> bool:
+    """Whether letters are those of one word, which is told as such."""
+    return bool(words) and words.most_common(1)[0][1] >= _ONE_WORD * words.total()
+
+
+def _habit(
+    counts: Counts,
+    rates: Rates,
+    usual: FloatArray | None,
+    zeta: FloatArray,
+    members: Sequence[int],
+    words: Counter[str],
+) -> Habit:
+    at, *others = members
+    feature = counts.features[at]
+    difference = float(rates.difference[at])
+    reach = float(rates.quantile * rates.deviation[at])
+    both = [side.interval() for side in (rates.first, rates.second)]
+    shown_as = shown(feature)
+    also = dict.fromkeys(shown(counts.features[other]) for other in others)
+    return Habit(
+        ngram=shown_as,
+        group=counts.groups[at],
+        first=int(rates.first.counts[at]),
+        second=int(rates.second.counts[at]),
+        first_rate=1_000 * float(rates.first.rate[at]),
+        second_rate=1_000 * float(rates.second.rate[at]),
+        first_interval=(1_000 * float(both[0][0][at]), 1_000 * float(both[0][1][at])),
+        second_interval=(1_000 * float(both[1][0][at]), 1_000 * float(both[1][1][at])),
+        difference_interval=(1_000 * (difference - reach), 1_000 * (difference + reach)),
+        usual_rate=None if usual is None else 1_000 * float(usual[at]),
+        ratio=float(rates.ratio[at]),
+        z=float(rates.z[at]),
+        zeta=float(zeta[at]),
+        words=tuple(word for word, _ in words.most_common(_EXAMPLES)),
+        with_it=tuple(name for name in also if name != shown_as),
+    )
+
+
+def _remarks(
+    sides: Sequence[ContrastSide],
+    first: Sequence[Document],
+    second: Sequence[Document],
+    by_text: bool,
+) -> list[str]:
+    remarks = []
+    if not by_text:
+        remarks.append(
+            f"fewer than {FEWEST_TEXTS} texts on a side: the intervals are over slices of texts, "
+            "and do not know how one person's texts differ from each other; they are too narrow"
+        )
+    for side in sides:
+        if side.tokens < _LOWEST_TOKENS:
+            remarks.append(
+                f"{side.name} has {side.tokens:,} words and marks: only the most frequent habits "
+                "can be seen in so little"
+            )
+    prints = [fingerprint(document.text) for document in (*first, *second)]
+    shared = [
+        (pair.first, pair.second)
+        for pair in find_duplicates(prints)
+        if pair.first < len(first) <= pair.second
+    ]
+    if shared:
+        one, other = shared[0]
+        more = f", and {len(shared) - 1} more" if len(shared) > 1 else ""
+        remarks.append(
+            f"the same text stands on both sides, whole or in good part: {first[one].id} and "
+            f"{second[other - len(first)].id}{more}; leave it out on one"
+        )
+    return remarks

@@ -1,0 +1,134 @@
+"""How documents are drawn: a colour and a shape for each author, or a colour for each group.
+
+Without groups, an author has a marker of his own. With groups that were found by evidence, a group
+has a colour, and an author a shape: so one sees where the names and the evidence disagree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adhominem.evaluation.palette import COLOURS, GREY, INKS, SHAPES, UNKNOWN_SHAPE
+from adhominem.questions.cluster.page import odds, probability
+from adhominem.questions.map.corpus_map import CorpusMap
+
+
+@dataclass(frozen=True)
+class Marker:
+    """How the documents of an author, or those of an author in a group, are drawn."""
+
+    author: str  # empty: those of whom no author is known
+    color: str
+    ink: str  # the same colour, dark enough for text
+    path: str  # of the mark, about 2 units wide
+    hollow: bool
+    known: bool = True
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the legend, which lights up its documents."""
+
+    marker: Marker
+    name: str
+    about: str  # how many documents, and with a group how sure it is
+    outlined: bool  # whether an outline is drawn around its documents
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """All markers, and what each document has."""
+
+    markers: list[Marker]
+    marker_of: list[int]  # (documents,)
+    legend: list[Entry]
+    entry_of: list[int]  # (documents,): the line of the legend that lights it up
+    group_of: list[str]  # (documents,): the group in words; empty without groups
+    shapes: list[Marker]  # of the authors, where a colour is that of a group
+    repeated: bool  # whether several authors have one shape
+
+
+def markers(authors: Sequence[str]) -> list[Marker]:
+    """A marker for each of these names, in alphabetical order; the unknown author comes last."""
+    names = sorted(set(authors) - {""}, key=lambda name: (name.casefold(), name))
+    filled = len(COLOURS) * len(SHAPES)
+    made = []
+    for at, name in enumerate(names):
+        color = COLOURS[at % len(COLOURS)]
+        path, hollow = SHAPES[at % len(SHAPES)], at // filled % 2 == 1
+        made.append(Marker(name, color, INKS[color], path, hollow))
+    if "" in authors:
+        made.append(Marker("", GREY, GREY, UNKNOWN_SHAPE, hollow=False, known=False))
+    return made
+
+
+def draw_documents(drawn: CorpusMap) -> Drawn:
+    """By group, if groups were looked for, and by author otherwise."""
+    return _by_group(drawn) if drawn.clusters else _by_author(drawn)
+
+
+def _by_author(drawn: CorpusMap) -> Drawn:
+    authors = [document.author for document in drawn.documents]
+    known, counts = markers(authors), Counter(authors)
+    place = {marker.author: at for at, marker in enumerate(known)}
+    marker_of = [place[author] for author in authors]
+    legend = [
+        Entry(marker, marker.author or "not named", f"{counts[marker.author]:,}", outlined=False)
+        for marker in known
+    ]
+    repeated = len(known) > len({marker.path for marker in known})
+    return Drawn(known, marker_of, legend, marker_of, [""] * len(authors), [], repeated)
+
+
+def _by_group(drawn: CorpusMap) -> Drawn:
+    authors = [document.author for document in drawn.documents]
+    shape_of = {
+        marker.author: marker.path if marker.known else SHAPES[0] for marker in markers(authors)
+    }
+    if len(shape_of) == 1:  # one author, or none is known: nothing to tell by shapes
+        shape_of = dict.fromkeys(shape_of, SHAPES[0])
+    legend: list[Entry] = []
+    entry_of, group_of = [-1] * len(authors), [""] * len(authors)
+    several = [cluster for cluster in drawn.clusters if len(cluster.texts) > 1]
+    for at, cluster in enumerate(several):
+        color = COLOURS[at % len(COLOURS)]
+        hollow = at // len(COLOURS) % 2 == 1
+        assert cluster.log10_odds is not None
+        count, sure = f"{len(cluster.texts):,} texts", probability(cluster.log10_odds)
+        marker = Marker("", color, INKS[color], SHAPES[0], hollow)
+        legend.append(Entry(marker, f"group {cluster.number}", f"{count}, {sure}", outlined=True))
+        for text in cluster.texts:
+            entry_of[text] = at
+            group_of[text] = (
+                f"group {cluster.number}: {count}, by one person with odds of "
+                f"{odds(cluster.log10_odds)}"
+            )
+    if alone := [text for text, at in enumerate(entry_of) if at < 0]:
+        marker = Marker("", GREY, GREY, SHAPES[0], hollow=False, known=False)
+        legend.append(Entry(marker, "alone", f"{len(alone):,}", outlined=False))
+        for text in alone:
+            entry_of[text], group_of[text] = len(legend) - 1, "in no group"
+    combined: dict[tuple[int, str], int] = {}
+    made: list[Marker] = []
+    marker_of = []
+    for author, entry in zip(authors, entry_of, strict=True):
+        if (entry, author) not in combined:
+            combined[entry, author] = len(made)
+            of_group = legend[entry].marker
+            made.append(
+                Marker(
+                    author,
+                    of_group.color,
+                    of_group.ink,
+                    shape_of[author],
+                    of_group.hollow,
+                    of_group.known,
+                )
+            )
+        marker_of.append(combined[entry, author])
+    shapes = [Marker(author, GREY, GREY, path, hollow=False) for author, path in shape_of.items()]
+    repeated = len(shapes) > len({marker.path for marker in shapes})
+    shapes = shapes if len(shapes) > 1 else []
+    return Drawn(made, marker_of, legend, entry_of, group_of, shapes, repeated)

@@ -1,0 +1,142 @@
+"""The map of a corpus as one page for people: a single HTML file that fetches nothing.
+
+The pictures are drawn by the page's script from data in the page, which are JSON without a single
+"<"; scripts and styles run only if the page's policy has their hash, so that no text of a corpus
+can become one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from adhominem.harmless import spelt_out
+from adhominem.questions.map.corpus_map import CorpusMap, Projection
+from adhominem.questions.map.groups import Drawn, draw_documents
+from adhominem.render.templates import asset, embedded_json, render_page
+from adhominem.text.files import real_path
+from adhominem.text.writing import write_whole
+
+_SCRIPT = ("common.js", "groups.js", "points.js", "tree.js", "both.js", "controls.js")
+_JOINED = {
+    "average": "the mean of all pairs with a text in each",
+    "complete": "the least of all pairs with a text in each",
+    "single": "the greatest of all pairs with a text in each",
+}
+_CAPTIONS = {
+    "PCA": "Principal components: the two directions in which these texts differ most. Texts that "
+    "lie close together here may be far apart in all the other directions.",
+    "t-SNE": "t-SNE keeps neighbours together. Distances between groups, their sizes and the "
+    "directions mean nothing; another seed gives another picture.",
+    "UMAP": "UMAP keeps neighbours together. Distances between groups, their sizes and the "
+    "directions mean little; another seed gives another picture.",
+}
+
+
+def write_map_page(drawn: CorpusMap, path: str | Path) -> None:
+    """Write the page of a map to a file, whole or not at all."""
+    with write_whole(Path(path)) as file:
+        # A file's name may hold bytes that are no text; nothing else may.
+        file.write(map_page(drawn).encode("utf-8", "replace").decode("utf-8"))
+
+
+def map_page(drawn: CorpusMap) -> str:
+    """The page of a map as HTML."""
+    # What a template shows is made harmless there, but not what a script shows.
+    harmless = (
+        replace(document, name=spelt_out(document.name), author=spelt_out(document.author))
+        for document in drawn.documents
+    )
+    drawn = replace(drawn, documents=tuple(harmless))
+    parts = "".join(asset(f"map/{name}") for name in _SCRIPT)
+    shown = draw_documents(drawn)
+    names = {document.author for document in drawn.documents} - {""}
+    documents = len(drawn.documents)
+    return render_page(
+        "map.html",
+        (asset("map.css"),),
+        f'"use strict";\n(() => {{\n{parts}}})();\n',  # one scope for all names
+        images="data:",  # a picture that is saved as PNG is drawn by way of one
+        title=f"Map of {drawn.corpus}" if drawn.corpus else "Map of a corpus",
+        drawn=drawn,
+        shown=shown,
+        authors=len(names),
+        unnamed=sum(not document.author for document in drawn.documents),
+        population_name=real_path(drawn.population).name,  # where it lies stays private
+        pairs=documents * (documents - 1) // 2,
+        joined=_JOINED[drawn.linkage],
+        caption=_CAPTIONS[drawn.projections[0].name],
+        data=_data(drawn, shown),
+    )
+
+
+def _data(drawn: CorpusMap, shown: Drawn) -> Markup:
+    """What the script draws, as JSON that no browser can take for markup."""
+    factors = drawn.log10_bayes_factors
+    documents = [
+        {
+            "name": document.name,
+            "short": _short(document.name, document.author),
+            "label": _label(document.name, document.author),
+            "author": document.author,
+            "marker": shown.marker_of[at],
+            "entry": shown.entry_of[at],
+            "group": shown.group_of[at],
+            "words": document.words,
+            "note": "Unlike the training texts." if document.unlike_training else "",
+            "nearest": [[other, round(float(factors[at, other]), 3)] for other in nearest],
+        }
+        for at, (document, nearest) in enumerate(zip(drawn.documents, drawn.nearest, strict=True))
+    ]
+    data = {
+        "documents": documents,
+        "markers": [asdict(marker) for marker in shown.markers],
+        "legend": [
+            {
+                "color": entry.marker.color,
+                "known": entry.marker.known,
+                "outlined": entry.outlined,
+            }
+            for entry in shown.legend
+        ],
+        "projections": [_projection(projection) for projection in drawn.projections],
+        "joins": [
+            [join.first, join.second, round(join.likeness, 4), join.size] for join in drawn.joins
+        ],
+        "order": drawn.order,
+        "joined": _JOINED[drawn.linkage],
+    }
+    return embedded_json(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def _short(name: str, author: str) -> str:
+    """A document's name without its author's, where it begins with it: for small places."""
+    for separator in ("/", "_-_", "_"):
+        if author and name.startswith(prefix := f"{author}{separator}") and name != prefix:
+            return name.removeprefix(prefix)
+    return name
+
+
+def _label(name: str, author: str) -> str:
+    """What stands beside a point: the author, and which text of theirs it is."""
+    short = _short(name, author)
+    return short if author.casefold() in short.casefold() else f"{author}: {short}"
+
+
+def _projection(projection: Projection) -> dict[str, Any]:
+    titles = ["", ""]
+    if projection.shares is not None:
+        titles = [
+            f"component {axis} ({share:.1%} of the variance)"
+            for axis, share in enumerate(projection.shares, 1)
+        ]
+    return {
+        "name": projection.name,
+        "places": projection.places.round(4).tolist(),
+        "x": titles[0],
+        "y": titles[1],
+        "caption": _CAPTIONS[projection.name],
+    }

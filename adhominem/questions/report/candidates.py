@@ -1,0 +1,216 @@
+"""The report for a case with several candidates: a proposition for each, and one for none.
+
+    H_1, H_2, …  the first candidate wrote the disputed texts, the second did, …
+    H_0          somebody else of the population did
+
+Each candidate has a Bayes factor against the same H_0: it is that of a report on the disputed texts
+and this candidate's. So the Bayes factor of one candidate over another is the quotient of both, and
+stated priors make a posterior of all. Without a prior there is none: priors are for the court.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Unpack
+
+import numpy as np
+
+from adhominem.errors import OptionError
+from adhominem.questions.material import sort_out
+from adhominem.questions.rank.posterior import check_prior, posteriors
+from adhominem.questions.report.details import CaseDetails
+from adhominem.questions.report.evidence import LOG_10
+from adhominem.questions.report.report import (
+    Report,
+    ReportedText,
+    ReportOptions,
+    Settings,
+    make_report,
+    report_date,
+)
+from adhominem.records import SCHEMA, from_json, with_schema
+from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
+from adhominem.verify.cautions import Caution, caution, listed
+from adhominem.verify.verifier import Verifier
+
+FEWEST, MOST = 2, 30  # candidates: with more, rank them first
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposition:
+    """That a candidate wrote the disputed texts."""
+
+    name: str  # of the candidate
+    report: Report  # of the disputed texts, on the first side, and the candidate's
+    posterior: float | None  # only together with the priors
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidatesReport:
+    """All that is reported of a case with several candidates."""
+
+    propositions: tuple[Proposition, ...]  # in the order in which they were given
+    prior_none: float | None  # of H_0, the court's; the candidates share the rest evenly
+    posterior_none: float | None
+    states: bool  # whether anything is stated of all of them
+    warnings: tuple[Caution, ...]  # of the case as a whole
+    settings: Settings
+
+    def __post_init__(self) -> None:
+        if not self.propositions:
+            raise OptionError("a report without a proposition; expected one for each candidate")
+        stated = [self.posterior_none, *(one.posterior for one in self.propositions)]
+        if self.prior_none is None and any(value is not None for value in stated):
+            raise OptionError("a posterior without its priors; expected both, or the priors alone")
+        if self.prior_none is not None:
+            check_prior(self.prior_none)
+
+    @property
+    def first(self) -> Report:
+        """The report on the first candidate: what all have in common is in it."""
+        return self.propositions[0].report
+
+    @property
+    def disputed(self) -> tuple[ReportedText, ...]:
+        """The texts whose author is asked for."""
+        return self.first.first
+
+    @property
+    def details(self) -> CaseDetails:
+        """The formal part of the report."""
+        return self.first.details
+
+    @property
+    def case(self) -> str:
+        """The case's title or number."""
+        return self.first.case
+
+    @property
+    def examiner(self) -> str:
+        """Who answers for the report."""
+        return self.first.examiner
+
+    @property
+    def date(self) -> str:
+        """When it was written."""
+        return self.first.date
+
+    @property
+    def version(self) -> str:
+        """Of AdHominem."""
+        return self.first.version
+
+    @property
+    def prior_candidate(self) -> float | None:
+        """Of each candidate, if the priors are stated."""
+        return None if self.prior_none is None else (1 - self.prior_none) / len(self.propositions)
+
+    def posterior(self, prior_none: float) -> tuple[list[float], float]:
+        """Those of the candidates in order, and of H_0, by any prior of H_0."""
+        factors = [one.report.log10_bayes_factor * LOG_10 for one in self.propositions]
+        shares, none = posteriors(np.array([factors]), prior_none)
+        return shares[0].tolist(), float(none[0])
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings, with the version of the schema; without texts."""
+        return with_schema(self)
+
+    @classmethod
+    def from_json(cls, data: Any) -> CandidatesReport:
+        """What `to_json` wrote; anything else raises a RecordError."""
+        return from_json(cls, data, "report", schema=SCHEMA)
+
+
+def make_candidates_report(
+    verifier: Verifier,
+    disputed: SideTexts,
+    candidates: Mapping[str, SideTexts],
+    *,
+    prior_none: float | None = None,
+    on_progress: Callable[[float], None] = lambda share: None,
+    **options: Unpack[ReportOptions],
+) -> CandidatesReport:
+    """Compare disputed texts with those of each candidate, and gather all that belongs to it.
+
+    Everything else is as in `make_report`. With a `prior_none`, which is the court's, there is a
+    posterior: the candidates share the rest of the prior evenly.
+    """
+    if not FEWEST <= len(candidates) <= MOST:
+        raise OptionError(
+            f"{len(candidates)} candidates; expected {FEWEST} to {MOST}: for one, write a report "
+            "on two sides, and of more, find the few that matter with `adhominem rank`"
+        )
+    if prior_none is not None:
+        check_prior(prior_none)
+    texts = {name: exhibits_of(side, name) for name, side in candidates.items()}
+    questioned, sides, cautions = _once(exhibits_of(disputed, "disputed"), texts)
+    options["date"] = report_date(options.get("date"))
+    reports: dict[str, Report] = {}
+    for name, side in sides.items():
+        reports[name] = make_report(
+            verifier,
+            questioned,
+            side,
+            **options,
+            explained=False,
+            on_progress=partial(_tell_share, on_progress, len(reports), len(sides)),
+        )
+    cautions += _population_of_some(reports)
+    states = all(one.states for one in reports.values())
+    states &= not any(caution.decides for caution in cautions)
+    shares: Sequence[float | None] = [None] * len(reports)
+    none = None
+    if prior_none is not None and states:
+        factors = [one.log10_bayes_factor * LOG_10 for one in reports.values()]
+        table, nones = posteriors(np.array([factors]), prior_none)
+        shares, none = table[0].tolist(), float(nones[0])
+    return CandidatesReport(
+        propositions=tuple(
+            Proposition(name=name, report=report, posterior=share)
+            for (name, report), share in zip(reports.items(), shares, strict=True)
+        ),
+        prior_none=prior_none,
+        posterior_none=none,
+        states=states,
+        warnings=tuple(cautions),
+        settings=next(iter(reports.values())).settings,
+    )
+
+
+def _tell_share(tell: Callable[[float], None], done: int, of: int, share: float) -> None:
+    """Tell of a share of one candidate's part, after so many others."""
+    tell((done + share) / of)
+
+
+def _once(
+    disputed: Sequence[Exhibit], candidates: Mapping[str, Sequence[Exhibit]]
+) -> tuple[list[Exhibit], dict[str, list[Exhibit]], list[Caution]]:
+    """The texts without copies of each other, as `rank` leaves them out, and what is said of it."""
+    documents = {name: [one.document for one in side] for name, side in candidates.items()}
+    material = sort_out(disputed, documents)
+    sides = {name: material.exhibits(name, candidates[name]) for name in material.candidates}
+    return list(material.disputed), sides, list(material.cautions)
+
+
+def _population_of_some(reports: Mapping[str, Report]) -> list[Caution]:
+    """Candidates who were compared without the population, beside others with it."""
+    used = {
+        name: report.population is not None and report.population.used
+        for name, report in reports.items()
+    }
+    if len(set(used.values())) < 2:
+        return []
+    without = [name for name, is_used in used.items() if not is_used]
+    return [
+        caution(
+            "population_of_some",
+            "the population seems to be of another genre than the texts of "
+            f"{listed(without)}, and was not used for them",
+            "their Bayes factors are against another H_0 than those of the others, and cannot be "
+            "set beside them",
+            "give a population, or texts by these candidates, so that all are of one genre",
+            decides=True,
+        )
+    ]

@@ -1,0 +1,344 @@
+"""Compute a report anew, and say in what it differs: in its data, and in what its file shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from hashlib import sha256
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, TypeVar
+
+from adhominem.errors import InputError
+from adhominem.evaluation.study import ValidationStudy
+from adhominem.harmless import harmless
+from adhominem.model.files import is_plain
+from adhominem.questions.report.formats import StoredReport, read_report, report_bytes
+from adhominem.questions.report.report import Report, ReportedText, make_report
+from adhominem.questions.report.shown import AnyReport
+from adhominem.score.decision import VerbalScale
+from adhominem.score.population import Population, PopulationText
+from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
+from adhominem.text.files import text_in
+from adhominem.text.office import word_parts
+from adhominem.verify.verifier import Verifier, load
+
+_CLOSE = 1e-4  # decades: how far numbers of two machines may be apart
+_LONGEST = 100  # characters of what is shown of a difference
+_TEXTS = '<section id="texts">'
+_DOCUMENT, _PROPERTIES = "word/document.xml", "docProps/"  # those of a file are not on its pages
+_NAMES = {
+    "log10_bayes_factor": "log10 Bayes factor",
+    "model_sha256": "SHA-256 of the model",
+    "version": "version of AdHominem",
+    "population.sha256": "SHA-256 of the population (other texts, or another type of processor)",
+    "population.texts": "texts of the population",
+    "population.log10_bayes_factor_without": "log10 Bayes factor without the population",
+    "population.sensitivity.lowest": "lowest log10 Bayes factor with parts of the population",
+    "population.sensitivity.median": "median log10 Bayes factor with parts of the population",
+    "population.sensitivity.highest": "highest log10 Bayes factor with parts of the population",
+    "interval.low": "lower end of the interval",
+    "interval.high": "upper end of the interval",
+    "probability_same_author": "probability by the prior given",
+    "validation.study": "validation study of the examiner's own material",
+    "validation.study.sha256": "SHA-256 of the validation study",
+}
+_NOT_COMPARED = {"first", "second", "model", "members"}  # texts by their hashes, models by theirs
+AnyText = TypeVar("AnyText", ReportedText, PopulationText)
+_CAUSES = ("version", "model_sha256", "population")  # before what comes of them
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value that differs between a report and what the texts give now."""
+
+    what: str
+    reported: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: the report has {self.reported}, now it is {self.found}"
+
+
+def check_report(
+    path: str | Path,
+    first: SideTexts,
+    second: SideTexts,
+    *,
+    population: Population | None = None,
+    verifier: Verifier | None = None,
+    model: str | Path | None = None,
+    scale: VerbalScale | None = None,
+    validation: ValidationStudy | None = None,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> list[Difference]:
+    """All differences between the report in a file and what the texts give now.
+
+    The model is the one that the report names, unless a `verifier` is given; `model` is where it
+    lies. Topics, seed, draws and prior are those of the report. Its verbal scale is not taken on
+    trust, since the words of the result come of it: it must be `scale`, or AdHominem's. Nor are its
+    cases of known authors, if they are the examiner's own: the study must be given again, as
+    `validation`. What the file shows is compared, too: it must say what its data say.
+    """
+    stored = read_report(path)
+    reported = of_two_sides(stored)
+    verifier = verifier or load(model or named_model(reported, path))
+    chosen = [
+        as_reported(exhibits_of(texts, side), texts_of_report)
+        for texts, side, texts_of_report in (
+            (first, "first", reported.first),
+            (second, "second", reported.second),
+        )
+    ]
+    computed = make_report(
+        verifier,
+        *chosen,
+        population=population,
+        population_source="" if reported.population is None else reported.population.source,
+        prior_same_author=reported.prior_same_author,
+        seed=reported.settings.seed,
+        draws=reported.settings.draws,
+        details=reported.details,
+        date=reported.date,
+        annex=reported.settings.annex,
+        scale=scale,
+        model=model,
+        validation=validation,
+        on_progress=on_progress,
+    )
+    differences = compare_reports(reported, computed)
+    if not differences:
+        shown = replace(reported, explanation=computed.explanation, like=computed.like)
+        differences += compare_files(stored, shown)
+    return differences
+
+
+def of_two_sides(stored: StoredReport) -> Report:
+    """The report of a file, which must be one on two sides: one on candidates needs others."""
+    if not isinstance(stored.report, Report):
+        raise InputError(
+            "this is a report with several candidates; give the disputed text, and each "
+            "candidate's by --candidate",
+            stored.path,
+        )
+    return stored.report
+
+
+def named_model(reported: Report, path: str | Path) -> str:
+    """The model that a report names; it may be anybody's, and does not say what folder to open."""
+    if not is_plain(reported.model):
+        raise InputError(
+            "the report does not name its model as a model is named; say where it lies", path
+        )
+    return reported.model
+
+
+def compare_reports(reported: Report, computed: Report) -> list[Difference]:
+    """In what the data of a report differ from those computed now."""
+    differences = list(_compare_texts(reported, computed))
+    differences += _compare_populations(reported, computed)
+    differences += _compare_scales(reported, computed)
+    differences += compare_values(_comparable(reported), _comparable(computed), "")
+    return differences
+
+
+def _comparable(report: Report) -> dict[str, Any]:
+    told = report.to_json()
+    del told["settings"]["scale"]  # as a whole, and not rung by rung
+    told["warnings"] = [warning["message"] for warning in told["warnings"]]
+    if told["population"] is not None:
+        del told["population"]["material"]  # by their hashes
+    order = sorted(told, key=lambda name: name not in _CAUSES)
+    return {name: told[name] for name in order if name not in _NOT_COMPARED}
+
+
+def as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
+    """With the names and topics of the report, and in its order, on which the draws depend.
+
+    A text is known by its hash: its file may have another name by now.
+    """
+    known: dict[str, list[int]] = {}  # a file and its copies have one hash
+    for at, text in enumerate(reported):
+        known.setdefault(text.sha256, []).append(at)
+    placed_exhibits = []
+    for exhibit in exhibits:
+        topic, name, at = "", exhibit.document.id, len(reported)
+        if places := known.get(exhibit.sha256):
+            at = places.pop(0)
+            topic, name = reported[at].topic, reported[at].name
+        document = replace(exhibit.document, topic=topic, id=name)
+        placed_exhibits.append((at, replace(exhibit, document=document)))
+    return [exhibit for _, exhibit in sorted(placed_exhibits, key=lambda placed: placed[0])]
+
+
+def _compare_texts(reported: Report, computed: Report) -> Iterator[Difference]:
+    for side in ("first", "second"):
+        before, now = getattr(reported, side), getattr(computed, side)
+        missing, more = _changed(before, now)
+        counted = {text.sha256: text for text in now}
+        for text in before:
+            again = counted.get(text.sha256, text)
+            for what in ("words", "tokens"):
+                one, other = getattr(text, what), getattr(again, what)
+                if one != other:
+                    yield Difference(f"{what} of {harmless(text.name)}", f"{one:,}", f"{other:,}")
+        for lacking, new in zip_longest(missing, more):
+            yield Difference(f"text of the {side} side", _named(lacking), _named(new))
+
+
+def _compare_populations(reported: Report, computed: Report) -> Iterator[Difference]:
+    """Which texts are in one list alone; what else differs follows from that."""
+    if reported.population is None or computed.population is None:
+        return
+    before, now = reported.population.material, computed.population.material
+    for lacking, new in zip_longest(*_changed(before, now)):
+        yield Difference("text of the population", _named(lacking), _named(new))
+    counted = {text.sha256: text.words for text in now}
+    for text in before:
+        words = counted.get(text.sha256, text.words)
+        if words != text.words:
+            yield Difference(f"words of {harmless(text.name)}", f"{text.words:,}", f"{words:,}")
+
+
+def _changed(before: Sequence[AnyText], now: Sequence[AnyText]) -> tuple[list[AnyText], ...]:
+    """The texts that are in one list alone, by their hashes: files may have other names by now."""
+    missing, more = list(before), list(now)
+    for text in before:
+        if same := next((other for other in more if other.sha256 == text.sha256), None):
+            missing.remove(text)
+            more.remove(same)
+    return missing, more
+
+
+def _compare_scales(reported: Report, computed: Report) -> Iterator[Difference]:
+    if reported.settings.scale != computed.settings.scale:
+        before, now = (
+            ", ".join(f"{words} from {start:g}" for start, words in report.settings.scale)
+            for report in (reported, computed)
+        )
+        yield Difference("verbal scale", *_where(before, now))
+
+
+def _named(text: ReportedText | PopulationText | None) -> str:
+    return "none" if text is None else f"{harmless(text.name)} (SHA-256 {text.sha256})"
+
+
+def compare_values(reported: Any, computed: Any, name: str) -> Iterator[Difference]:
+    """Everything that is in one or the other, with what it is called."""
+    if isinstance(reported, dict) and isinstance(computed, dict):
+        for key in {**reported, **computed}:
+            inner = f"{name}.{key}" if name else key
+            yield from compare_values(reported.get(key), computed.get(key), inner)
+    elif (
+        isinstance(reported, list) and isinstance(computed, list) and len(reported) == len(computed)
+    ):
+        for at, (one, other) in enumerate(zip(reported, computed, strict=True), start=1):
+            yield from compare_values(one, other, f"{name} {at}")
+    elif not _same(reported, computed):
+        yield Difference(
+            _NAMES.get(name, name.replace("_", " ")), _shown(reported), _shown(computed)
+        )
+
+
+def _same(reported: Any, computed: Any) -> bool:
+    if isinstance(reported, float) and isinstance(computed, float):
+        return abs(reported - computed) <= _CLOSE
+    return bool(reported == computed)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        value = [f"{name.replace('_', ' ')} {_shown(item)}" for name, item in value.items()]
+    if isinstance(value, list):
+        value = ", ".join(map(str, value)) or None
+    text = "none" if value is None else f"{value:+.4f}" if isinstance(value, float) else str(value)
+    text = harmless(text)  # a page may be anybody's, and the terminal is ours
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def compare_files(stored: StoredReport, expected: AnyReport) -> Iterator[Difference]:
+    """Whether a file says what its data say, and shows the texts as they are.
+
+    What is `expected` is written anew from the data that stand in it: so the last digits of another
+    machine do not count. Those of the heat maps do, in the rare case that a colour or a third digit
+    hangs on them.
+    """
+    suffix = stored.path.suffix.lower()
+    if suffix not in (".pdf", ".docx"):
+        now = report_bytes(expected, ".html").decode("utf-8")
+        yield from _compare_pages(text_in(stored.data, stored.path), now)
+        return
+    written = report_bytes(expected, suffix)
+    if suffix == ".docx":
+        yield from _compare_parts(
+            *(word_parts(data, stored.path) for data in (stored.data, written))
+        )
+    elif stored.data != written:
+        yield Difference(
+            "what the PDF shows",
+            f"other bytes ({_digest(stored.data)})",
+            f"those that AdHominem writes here ({_digest(written)}; another version of reportlab "
+            "or matplotlib may write others)",
+        )
+
+
+def _digest(data: bytes) -> str:
+    return f"SHA-256 {sha256(data).hexdigest()[:16]}…"
+
+
+def _compare_parts(document: dict[str, str], expected: dict[str, str]) -> Iterator[Difference]:
+    """What an examiner changed in a Word document, or Word itself, which has parts of its own."""
+    for part in {**expected, **document}:
+        before, now = document.get(part), expected.get(part)
+        if before is None or now is None:
+            told = ("none" if one is None else harmless(part) for one in (before, now))
+            yield Difference("part of the document (Word adds and drops parts as it saves)", *told)
+        elif before == now or part.startswith(_PROPERTIES):
+            continue
+        elif part.endswith(".xml"):
+            shown = "the document" if part == _DOCUMENT else harmless(part)
+            yield from _compare_words(before, now, f"what {shown} says")
+        else:
+            yield Difference(
+                harmless(part),
+                f"other bytes (SHA-256 {before[:16]}…)",
+                f"those that AdHominem writes here (SHA-256 {now[:16]}…; another version of "
+                "matplotlib or python-docx may write others)",
+            )
+
+
+def _compare_words(document: str, expected: str, what: str) -> Iterator[Difference]:
+    """The paragraphs of a part that were changed, added or taken away."""
+    before, now = document.split("\n"), expected.split("\n")
+    for kind, one, two, three, four in SequenceMatcher(None, before, now, False).get_opcodes():
+        if kind != "equal":
+            for written, wanted in zip_longest(before[one:two], now[three:four], fillvalue=""):
+                if written != wanted:
+                    yield Difference(what, *_where(written, wanted))
+
+
+def _compare_pages(page: str, expected: str) -> Iterator[Difference]:
+    parts = (page.replace("\r\n", "\n").partition(_TEXTS), expected.partition(_TEXTS))
+    (before, _, texts), (expected_before, _, expected_texts) = parts
+    for what, written, now in (
+        ("what the page says", before, expected_before),
+        ("the texts and heat maps of the page", texts, expected_texts),
+    ):
+        if written != now:
+            one, other = next(
+                (one, other)
+                for one, other in zip_longest(written.split("\n"), now.split("\n"), fillvalue="")
+                if one != other
+            )
+            yield Difference(what, *_where(one, other))
+
+
+def _where(one: str, other: str) -> tuple[str, str]:
+    """Two lines, each cut to begin a little before the first character that differs."""
+    part = next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
+    begin = max(0, part - _LONGEST // 2)
+    return f"“{_shown(one[begin:])}”", f"“{_shown(other[begin:])}”"

@@ -1,0 +1,389 @@
+"""The report for a case: all that a reader of a Bayes factor must know to weigh it.
+
+It speaks of how probable the texts are if one person wrote both sides, and if a different person
+wrote each; never of who wrote them. A probability of one author is in it only together with the
+prior that it rests on, which is for the court to state.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, TypedDict, Unpack
+
+import adhominem
+from adhominem.errors import OptionError
+from adhominem.evaluation.study import ValidationStudy
+from adhominem.model.calibration import LikeCases, Validation, read_validation
+from adhominem.questions.report import evidence, own_material
+from adhominem.questions.report.details import CaseDetails, readable
+from adhominem.records import SCHEMA, UNWRITTEN, OneOf, from_json, with_schema
+from adhominem.score.decision import VerbalScale
+from adhominem.score.factors import LogBayesFactors
+from adhominem.score.population import Population, PopulationText
+from adhominem.text.exhibits import Exhibit, SideTexts, words_a_text
+from adhominem.verify.cautions import Caution
+from adhominem.verify.comparison import Comparison
+from adhominem.verify.explanation import Explanation, explain_comparison
+from adhominem.verify.influences import Influence, influences
+from adhominem.verify.resampling import (
+    DRAWS,
+    Interval,
+    Sensitivity,
+    bootstrap_interval,
+    population_sensitivity,
+    text_sensitivity,
+)
+from adhominem.verify.verification import Likeness, Side, Verification
+from adhominem.verify.verifier import Verifier
+
+MOST_DRAWS = 10_000  # more would move no digit that is shown
+NO_ANNEX, SHORT_ANNEX, FULL_ANNEX = ANNEXES = ("none", "short", "full")
+_ALL_BUT_INTERVAL = 0.4  # of the work, roughly
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedText:
+    """A text of one side as a report lists it."""
+
+    name: str
+    sha256: str  # of its file; of a text that came without one, of its characters
+    words: int  # between white space
+    tokens: int  # words and marks, as the model counts them
+    topic: str
+    modified: str  # when the file was last changed; empty where unknown
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedSensitivity:
+    """The log10 Bayes factors with parts of the population."""
+
+    parts: int
+    texts: int  # of each part
+    left_out: int  # 1 where each text was left out in turn
+    lowest: float
+    median: float
+    highest: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedPopulation:
+    """The relevant population of a case, and how it changed the result."""
+
+    source: str  # where it is from, in the user's words
+    texts: int
+    sha256: str
+    used: bool  # not if it seems to be of another genre than the texts
+    log10_bayes_factor_without: float
+    sensitivity: ReportedSensitivity | None  # None where it was not used, or is too small
+    material: tuple[PopulationText, ...]  # its texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedInterval:
+    """Where the log10 Bayes factor may well lie, within the bounds of the calibration."""
+
+    low: float
+    high: float
+    low_is_bound: bool
+    high_is_bound: bool
+    level: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """All that a report depends on beside texts, population and model."""
+
+    seed: int
+    draws: int
+    scale: tuple[tuple[float, str], ...]  # the verbal scale
+    annex: Annotated[str, OneOf(*ANNEXES)] = SHORT_ANNEX
+
+    def __post_init__(self) -> None:
+        if self.seed < 0 or not 0 < self.draws <= MOST_DRAWS:
+            raise OptionError(
+                f"seed {self.seed}, {self.draws:,} draws; expected 0 or more, and 1 to "
+                f"{MOST_DRAWS:,} draws"
+            )
+        if self.annex not in ANNEXES:
+            raise OptionError(f"the annex is {self.annex!r}; expected one of {', '.join(ANNEXES)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """All that is reported of a case."""
+
+    details: CaseDetails
+    date: str
+    first: tuple[ReportedText, ...]
+    second: tuple[ReportedText, ...]
+    log10_bayes_factor: float
+    verbal: str
+    conditions: str  # in words
+    reach: str  # what can be said at most under these conditions; empty without a calibration
+    states: bool  # whether anything is stated; if not, `verbal` says why
+    interval: ReportedInterval | None  # None where a text has too few passages
+    # The log10 Bayes factors, rising, with each text of a side left out that has several.
+    without_one_text: tuple[float, ...]
+    prior_same_author: float | None  # the court's, not ours
+    probability_same_author: float | None  # only together with the prior
+    population: ReportedPopulation | None
+    influences: tuple[Influence, ...]  # what each condition did to the number
+    likeness: Likeness | None  # of the texts to those of training
+    validation: evidence.ValidationFacts | None  # None where there is none under like conditions
+    calibration: evidence.CalibrationFacts | None  # None where the model is not calibrated
+    warnings: tuple[Caution, ...]
+    model: str
+    model_sha256: str
+    members: tuple[str, ...]
+    version: str  # of AdHominem
+    settings: Settings
+    # What figures are drawn from; not part of the JSON.
+    explanation: Explanation | None = field(default=None, repr=False, metadata=UNWRITTEN)
+    like: Validation | None = field(default=None, repr=False, metadata=UNWRITTEN)
+
+    def __post_init__(self) -> None:
+        prior, probability = self.prior_same_author, self.probability_same_author
+        if probability is not None and prior is None:
+            raise OptionError("a probability without its prior; expected both, or the prior alone")
+        if prior is not None and not 0 < prior < 1:
+            raise OptionError(f"the prior is {prior}; expected it to be above 0 and below 1")
+
+    @property
+    def case(self) -> str:
+        """The case's title or number."""
+        return self.details.case
+
+    @property
+    def examiner(self) -> str:
+        """Who answers for the report."""
+        return self.details.examiner
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings, with the version of the schema; without texts."""
+        return with_schema(self)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Report:
+        """What `to_json` wrote; anything else raises a RecordError."""
+        return from_json(cls, data, "report", schema=SCHEMA)
+
+
+class ReportOptions(TypedDict, total=False):
+    """What any report can be made with; all of it can be left out."""
+
+    population: Population | None
+    population_source: str  # where it is from, in words
+    details: CaseDetails
+    date: str | None  # of the report, by default today
+    seed: int
+    draws: int
+    scale: VerbalScale | None
+    annex: str  # none, short or full
+    model: str | Path | None  # where it lies, by default where a model of its name is
+    modified: Mapping[str, str] | None  # dates of files by the texts' names: see `file_dates`
+
+
+def make_report(
+    verifier: Verifier,
+    first: SideTexts,
+    second: SideTexts,
+    *,
+    prior_same_author: float | None = None,
+    validation: ValidationStudy | None = None,
+    explained: bool = True,
+    on_progress: Callable[[float], None] = lambda share: None,
+    **options: Unpack[ReportOptions],
+) -> Report:
+    """Compare two sides, and gather all that belongs to the result.
+
+    The calibration and the validation are read where the `model` lies. `validation` is a study of
+    the same model on the examiner's own material, which takes the place of the model's own. Without
+    being `explained`, or without an annex, no passages are shown.
+    """
+    if validation is not None:
+        own_material.check_study(validation, verifier)
+    seed, draws, scale = options.get("seed", 0), options.get("draws", DRAWS), options.get("scale")
+    annex = options.get("annex", SHORT_ANNEX)
+    scale = scale or VerbalScale()
+    settings = Settings(seed=seed, draws=draws, scale=scale.rungs, annex=annex)
+    explained = explained and annex != NO_ANNEX
+    comparison = verifier.compare(first, second, options.get("population"), attention=explained)
+    population = comparison.population
+    sides = [[text.exhibit for text in side] for side in comparison.sides]
+    files = evidence.files_of(verifier, options.get("model"))
+    prior = 0.5 if prior_same_author is None else prior_same_author
+    verification = verifier.judge(comparison, prior, scale=scale)
+    explanation = None
+    if explained:
+        explanation = explain_comparison(
+            comparison, verification, lambda share: on_progress(_ALL_BUT_INTERVAL * share)
+        )
+    interval = bootstrap_interval(
+        comparison,
+        draws=draws,
+        seed=seed,
+        on_progress=lambda share: on_progress(_ALL_BUT_INTERVAL + (1 - _ALL_BUT_INTERVAL) * share),
+    )
+    used = comparison.used
+    study = None
+    if validation is not None:
+        study = own_material.facts_of(validation, sides, population)
+        like: LikeCases | None = LikeCases(
+            own_material.pairs_of(validation), "made from the examiner's own material", ()
+        )
+    else:
+        like = evidence.like_pairs(
+            None if files is None else read_validation(files),
+            min(map(words_a_text, sides)),
+            verification.likeness,
+            texts=max(map(len, sides)),
+            population=used.texts if used else 0,
+        )
+    states = not any(caution.decides for caution in verification.warnings)
+    dates = options.get("modified") or {}
+    on_progress(1.0)
+    return Report(
+        details=options.get("details", CaseDetails()),
+        date=report_date(options.get("date")),
+        first=_texts(comparison.exhibits[0], verification.first, dates),
+        second=_texts(comparison.exhibits[1], verification.second, dates),
+        log10_bayes_factor=verification.log10_bayes_factor,
+        verbal=verification.verbal,
+        conditions=verification.conditions,
+        reach=verification.reach,
+        states=states,
+        interval=_reported(interval, comparison.scored),
+        without_one_text=tuple(factor / evidence.LOG_10 for factor in text_sensitivity(comparison)),
+        prior_same_author=prior_same_author,
+        probability_same_author=(
+            verification.probability_same_author
+            if states and prior_same_author is not None
+            else None
+        ),
+        population=_population(
+            comparison,
+            options.get("population_source", ""),
+            verification,
+            population_sensitivity(comparison, seed=seed),
+        ),
+        influences=influences(comparison, verification.likeness),
+        likeness=verification.likeness,
+        validation=None
+        if like is None
+        else evidence.validation_facts(like, verification.log_bayes_factor, study),
+        calibration=evidence.calibration_facts(
+            verifier.calibration, files, comparison.scored, population=used is not None
+        ),
+        warnings=verification.warnings,
+        model=verification.model,
+        model_sha256=verification.model_sha256,
+        members=tuple(verifier.member_names),
+        version=adhominem.__version__,
+        settings=settings,
+        explanation=explanation,
+        like=None if like is None else like.cases,
+    )
+
+
+def _words(exhibit: Exhibit) -> int:
+    return len(exhibit.document.text.split())
+
+
+def _texts(
+    exhibits: Sequence[Exhibit], side: Side, dates: Mapping[str, str]
+) -> tuple[ReportedText, ...]:
+    return tuple(
+        ReportedText(
+            name=material.name,
+            sha256=material.sha256,
+            words=_words(exhibit),
+            tokens=material.tokens,
+            topic=exhibit.document.topic,
+            modified=dates.get(material.name, ""),
+        )
+        for exhibit, material in zip(exhibits, side.documents, strict=True)
+    )
+
+
+def _reported(interval: Interval | None, scored: LogBayesFactors) -> ReportedInterval | None:
+    """An interval in base 10, cut off at the bounds of the calibration."""
+    if interval is None:
+        return None
+    bounds = float(scored.lower_bound[0]), float(scored.upper_bound[0])
+    low, high = (min(max(end, bounds[0]), bounds[1]) for end in (interval.low, interval.high))
+    return ReportedInterval(
+        low=low / evidence.LOG_10,
+        high=high / evidence.LOG_10,
+        low_is_bound=low != interval.low,
+        high_is_bound=high != interval.high,
+        level=interval.level,
+    )
+
+
+def _population(
+    comparison: Comparison,
+    source: str,
+    verification: Verification,
+    sensitivity: Sensitivity | None,
+) -> ReportedPopulation | None:
+    population = comparison.population
+    if population is None or verification.population is None:
+        return None
+    return ReportedPopulation(
+        source=readable(source),
+        texts=population.texts,
+        sha256=population.sha256,
+        used=comparison.used is not None,
+        log10_bayes_factor_without=verification.population.log10_bayes_factor_without,
+        sensitivity=None if sensitivity is None else _sensitivity(sensitivity),
+        material=population.material,
+    )
+
+
+def _sensitivity(sensitivity: Sensitivity) -> ReportedSensitivity:
+    factors = sensitivity.log_bayes_factors
+    return ReportedSensitivity(
+        parts=len(factors),
+        texts=sensitivity.texts,
+        left_out=sensitivity.left_out,
+        lowest=factors[0] / evidence.LOG_10,
+        median=sensitivity.median / evidence.LOG_10,
+        highest=factors[-1] / evidence.LOG_10,
+    )
+
+
+def report_date(given: str | None = None) -> str:
+    """As given, or now; SOURCE_DATE_EPOCH is when now is, if it is set."""
+    if given is not None:
+        try:
+            datetime.fromisoformat(given.removesuffix(" UTC"))
+        except ValueError:
+            raise OptionError(
+                f"the date is {given!r}; expected one like 2026-05-31 or 2026-05-31 14:00"
+            ) from None
+        return given
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    try:
+        if epoch and not epoch.isdecimal():
+            raise ValueError
+        return _shown(datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC))
+    except (ValueError, OverflowError, OSError):
+        raise OptionError(f"SOURCE_DATE_EPOCH is {epoch!r}; expected seconds since 1970") from None
+
+
+def file_dates(exhibits: Sequence[Exhibit]) -> dict[str, str]:
+    """When the files of texts that were read from files were last changed, by name."""
+    dates = {}
+    for exhibit in exhibits:
+        path = Path(exhibit.document.id)
+        if path.is_file():
+            dates[exhibit.document.id] = _shown(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+    return dates
+
+
+def _shown(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,204 @@
+"""The words of a report with several candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from adhominem.questions.rank.rows import posterior as shown_posterior
+from adhominem.questions.report.candidates import CandidatesReport, Proposition
+from adhominem.questions.report.report import Report
+from adhominem.questions.report.shown import common_values, listed
+from adhominem.render.summary import signed, times
+from adhominem.render.templates import markup, sentence
+from adhominem.score.decision import NONE, VerbalScale
+
+TITLE = "Report on a disputed text and several candidates"
+_OTHER_PRIORS = (0.01, 0.1, 0.5, 0.9, 0.99)  # of H_0
+_OF_ONE = "none of them wrote it (H_0)"
+
+
+@dataclass(frozen=True)
+class ShownCandidate:
+    """A candidate as the page has it."""
+
+    label: str  # H_1
+    name: str
+    listed: str  # the texts
+    factor: str
+    states: bool
+    verbal: str
+    in_numbers: str
+    without: str  # the number without the population
+    used: bool
+    halves: str
+    left_out: str  # the number with each text left out in turn
+    bounds: str
+    at_bound: bool
+
+
+def candidates_sections(report: CandidatesReport) -> Markup:
+    """The head and all sections of a report as HTML."""
+    rows = [_shown(report, at, one) for at, one in enumerate(report.propositions, start=1)]
+    texts_word = "text" if len(report.disputed) == 1 else "texts"
+    sides = [("disputed", report.disputed)]
+    sides += [(one.name, one.report.second) for one in report.propositions]
+    others = [prior for prior in _OTHER_PRIORS if prior != report.prior_none]
+    of_population = report.first.population is not None
+    return markup(
+        "report_candidates.html",
+        **common_values(report, report.first, sides),
+        heading=TITLE,
+        the_texts=f"the disputed {texts_word}",
+        somebody="a candidate",
+        other_person="somebody else of H_0",
+        H0="somebody else of the relevant population"
+        if of_population
+        else "somebody else who writes such texts",
+        rows=rows,
+        disputed=listed(report.disputed, report.details),
+        texts_word=texts_word,
+        summary=[(row.label, row.name, row.verbal, row.factor) for row in rows],
+        result=_result(report, rows),
+        versus=_versus(report),
+        posterior=_posterior(report, rows),
+        posterior_sentence=_posterior_sentence(report),
+        other_heads=("proposition", *(f"H_0 {prior:g}" for prior in others)),
+        other_priors=_other_priors(report, rows, others),
+        validated=_validated(report, rows),
+        warned=_warned(report),
+    )
+
+
+def _shown(report: CandidatesReport, number: int, one: Proposition) -> ShownCandidate:
+    of_one, label = one.report, f"H_{number}"
+    population, calibration = of_one.population, of_one.calibration
+    halves = None if population is None else population.sensitivity
+    bounds = ""
+    if calibration is not None:
+        bounds = f"{signed(calibration.lower_bound)} to {signed(calibration.upper_bound)}"
+    return ShownCandidate(
+        label=label,
+        name=one.name,
+        listed=listed(of_one.second, of_one.details),
+        factor=signed(of_one.log10_bayes_factor),
+        states=of_one.states,
+        verbal=_verbal(report, of_one, label),
+        in_numbers=_in_numbers(of_one, label),
+        without="" if population is None else signed(population.log10_bayes_factor_without),
+        used=population is not None and population.used,
+        halves="" if halves is None else f"{signed(halves.lowest)} to {signed(halves.highest)}",
+        left_out=_ends(of_one.without_one_text),
+        bounds=bounds,
+        at_bound=calibration is not None and calibration.at_bound,
+    )
+
+
+def _ends(numbers: Sequence[float]) -> str:
+    return f"{signed(numbers[0])} to {signed(numbers[-1])}" if numbers else ""
+
+
+def _verbal(report: CandidatesReport, of_one: Report, label: str) -> str:
+    if not of_one.states:
+        return "no statement is made"
+    words = VerbalScale(report.settings.scale).words(of_one.log10_bayes_factor)
+    if words == NONE:
+        return words
+    over = f"{label} over H_0" if of_one.log10_bayes_factor > 0 else f"H_0 over {label}"
+    return f"{words} for {over}"
+
+
+def _in_numbers(of_one: Report, label: str) -> str:
+    log10 = of_one.log10_bayes_factor
+    one, other = (label, "H_0") if log10 > 0 else ("H_0", label)
+    return f"The texts are {times(log10)} as probable if {one} is true as if {other} is."
+
+
+def _result(report: CandidatesReport, rows: Sequence[ShownCandidate]) -> list[tuple[str, ...]]:
+    table: list[tuple[str, ...]] = []
+    for row, one in zip(rows, report.propositions, strict=True):
+        interval = one.report.interval
+        ends = "–" if interval is None else f"{signed(interval.low)} to {signed(interval.high)}"
+        table.append((row.label, row.name, f"{len(one.report.second):,}", row.factor, ends))
+    return table
+
+
+def _versus(report: CandidatesReport) -> list[str]:
+    """The candidate with the greatest Bayes factor beside each of the others."""
+    numbered = list(enumerate(report.propositions, start=1))
+    best = max(numbered, key=lambda row: row[1].report.log10_bayes_factor)
+    told = []
+    for number, one in numbered:
+        if number != best[0]:
+            log10 = best[1].report.log10_bayes_factor - one.report.log10_bayes_factor
+            told.append(
+                f"For H_{best[0]} ({best[1].name}) over H_{number} ({one.name}) it is "
+                f"{signed(log10)}: the texts are {times(log10)} as probable if H_{best[0]} is true "
+                f"as if H_{number} is."
+            )
+    return told
+
+
+def _posterior(report: CandidatesReport, rows: Sequence[ShownCandidate]) -> list[tuple[str, ...]]:
+    if report.posterior_none is None:
+        return []
+    prior = f"{report.prior_candidate:.3g}"
+    table = [
+        (f"{row.label}: {row.name}", prior, shown_posterior(one.posterior or 0.0))
+        for row, one in zip(rows, report.propositions, strict=True)
+    ]
+    return [*table, (_OF_ONE, f"{report.prior_none:g}", shown_posterior(report.posterior_none))]
+
+
+def _posterior_sentence(report: CandidatesReport) -> str:
+    if report.posterior_none is None:
+        return ""
+    parts = [
+        f"{shown_posterior(one.posterior or 0.0)} for {one.name}" for one in report.propositions
+    ]
+    return f"{', '.join(parts)}, and {shown_posterior(report.posterior_none)} for none of them"
+
+
+def _other_priors(
+    report: CandidatesReport, rows: Sequence[ShownCandidate], priors: Sequence[float]
+) -> list[tuple[str, ...]]:
+    columns = [report.posterior(prior) for prior in priors]
+    table = [
+        (f"{row.label}: {row.name}", *(shown_posterior(shares[at]) for shares, _ in columns))
+        for at, row in enumerate(rows)
+    ]
+    return [*table, (_OF_ONE, *(shown_posterior(none) for _, none in columns))]
+
+
+def _validated(report: CandidatesReport, rows: Sequence[ShownCandidate]) -> list[tuple[str, ...]]:
+    """How often cases of known authors have as great a Bayes factor, the wrong way."""
+    table: list[tuple[str, ...]] = []
+    for row, one in zip(rows, report.propositions, strict=True):
+        facts = one.report.validation
+        if facts is None:
+            table.append((f"{row.label}: {row.name}", "not known", "not known", "–"))
+            continue
+        cells = []
+        for name, of in (
+            ("different_at_least", facts.different_authors),
+            ("same_at_most", facts.same_author),
+        ):
+            low, high = facts.intervals[name]
+            cells.append(f"{getattr(facts, name):,} of {of:,} ({low:.1%} to {high:.1%})")
+        table.append((f"{row.label}: {row.name}", *cells, f"{facts.cllr:.2f}"))
+    return table if any(one.report.validation for one in report.propositions) else []
+
+
+def _warned(report: CandidatesReport) -> list[str]:
+    """Warnings of the case, and of its candidates: what all have in common is said once."""
+    said: dict[str, list[str]] = {}
+    for one in report.propositions:
+        for caution in one.report.warnings:
+            said.setdefault(caution.message, []).append(one.name)
+    messages = [sentence(caution.message) for caution in report.warnings]
+    for message, names in said.items():
+        of_all = len(names) == len(report.propositions)
+        messages.append(sentence(message) if of_all else f"{', '.join(names)}: {message}.")
+    return messages

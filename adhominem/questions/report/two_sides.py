@@ -1,0 +1,202 @@
+"""The words of a report on two sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup
+
+from adhominem.questions.report.own_material import StudyFacts
+from adhominem.questions.report.report import FULL_ANNEX, Report
+from adhominem.questions.report.shown import common_values, listed
+from adhominem.questions.validate.page import StudyRow, study_rows
+from adhominem.render import summary
+from adhominem.render.summary import EVEN, in_numbers, signed, times
+from adhominem.render.templates import markup, sentence
+from adhominem.render.tippett import tippett
+from adhominem.score.decision import show_probability
+from adhominem.verify.explanation import ExplainedText, Explanation, Passage
+from adhominem.verify.sentences import at_sentences
+
+TITLE = "Report on a comparison of texts"
+_UNSEEN = 0.05  # the chance that something of the share named was not seen once
+_PASSAGES = 4  # that are shown for either side in a short annex
+_LONGEST = 400  # characters of a passage there
+_HABITS = 10
+_ILLUSTRATED = (
+    "This annex illustrates what the number rests on, and is not evidence of its own. What all "
+    "passages contribute adds up to the log10 Bayes factor, before the bounds of the calibration."
+)
+
+
+def two_sides_sections(report: Report, heat_maps: str = "") -> Markup:
+    """The head and all sections of a report on two sides as HTML.
+
+    `heat_maps` is the markup of those on a page; without it, a place is left for those on paper.
+    """
+    sides = (("first", report.first), ("second", report.second))
+    explained = report.explanation
+    full = report.settings.annex == FULL_ANNEX
+    return markup(
+        "report_two_sides.html",
+        **common_values(report, report, sides),
+        heading=TITLE,
+        the_texts="the texts",
+        somebody="one person",
+        other_person="different person of H_different",
+        first=listed(report.first, report.details),
+        second=listed(report.second, report.details),
+        warned=[sentence(warning.message) for warning in report.warnings],
+        misleading=_misleading(report),
+        study=_study(report),
+        measures=_measures(report),
+        to_one=_to_one(report.log10_bayes_factor),
+        outweighed=_outweighed(report.log10_bayes_factor),
+        **_by_population(report),
+        in_numbers=in_numbers,
+        show_probability=show_probability,
+        drawing=_drawing(report),
+        illustrated=_ILLUSTRATED,
+        explanation=heat_maps,
+        passages=[] if explained is None or full else _strongest(at_sentences(explained)),
+        habits=[] if explained is None else _habits(explained, None if full else _HABITS),
+        balance=[] if explained is None else _balance(explained),
+        influences=_influences(report),
+        rates=f"{summary.NGRAM_CONTRIBUTION} {summary.RATES}",
+        passage_contribution=summary.PASSAGE_CONTRIBUTION,
+        not_why=_not_why(explained),
+    )
+
+
+def _not_why(explanation: Explanation | None) -> str:
+    has_attention = explanation is not None and explanation.has_attention
+    return summary.NOT_WHY if has_attention else summary.NO_ATTENTION
+
+
+def _strongest(explanation: Explanation) -> list[tuple[str, ...]]:
+    """The passages that contribute most to either side, those for one author first."""
+    ranked: list[tuple[ExplainedText, Passage]] = sorted(
+        ((text, passage) for text in explanation.texts for passage in text.passages),
+        key=lambda row: -row[1].contribution,
+    )
+    for_one = [row for row in ranked[:_PASSAGES] if summary.sign(row[1].contribution) > 0]
+    for_two = [row for row in ranked[-_PASSAGES:] if summary.sign(row[1].contribution) < 0]
+    return [
+        (text.side, _quoted(text, passage), summary.contributed(passage.contribution))
+        for text, passage in (*for_one, *for_two)
+    ]
+
+
+def _quoted(text: ExplainedText, passage: Passage) -> str:
+    words = " ".join(text.text[passage.start : passage.end].split())
+    if len(words) > _LONGEST:
+        words = f"{words[:_LONGEST].rpartition(' ')[0] or words[:_LONGEST]} …"
+    return f"{words} ({text.name})"
+
+
+def _habits(explanation: Explanation, most: int | None) -> list[tuple[str, ...]]:
+    return [
+        (
+            ngram.ngram,
+            summary.described(ngram),
+            summary.contributed(ngram.contribution),
+            f"{ngram.first:,} ({summary.rate(ngram.first_rate)})",
+            f"{ngram.second:,} ({summary.rate(ngram.second_rate)})",
+            summary.rate(ngram.usual_rate),
+        )
+        for ngram in explanation.ngrams[:most]
+    ]
+
+
+def _balance(explanation: Explanation) -> list[tuple[str, ...]]:
+    return [(name, said, amount) for name, amount, said in summary.balance(explanation)]
+
+
+def _influences(report: Report) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for one in report.influences:
+        change = "–" if one.change is None else signed(one.change)
+        rows.append((one.name, one.value, one.instead_of or "–", change))
+    return rows
+
+
+def _drawing(report: Report) -> str:
+    """Where the result falls on the Tippett plot; empty where there are no pairs like the case."""
+    if report.like is None:
+        return ""
+    interval = report.interval
+    ends = None if interval is None else (interval.low, interval.high)
+    return tippett(
+        report.like.log_bayes_factor,
+        report.like.same_author,
+        report.log10_bayes_factor,
+        ends,
+        things="cases",
+    )
+
+
+def _misleading(report: Report) -> dict[str, Any] | None:
+    """How many cases of known authors point as strongly as this case, but the wrong way."""
+    facts = report.validation
+    if facts is None:
+        return None
+    name, of, written_by, way = (
+        ("different_at_least", facts.different_authors, "two known authors", "at least")
+        if report.log10_bayes_factor > 0
+        else ("same_at_most", facts.same_author, "one known author", "at most")
+    )
+    return {
+        "count": getattr(facts, name),
+        "of": of,
+        "interval": facts.intervals[name],
+        "written_by": written_by,
+        "way": way,
+        "unseen": 1 - _UNSEEN ** (1 / of),
+    }
+
+
+def _by_population(report: Report) -> dict[str, float]:
+    """How far the number goes with parts of the population, and without it."""
+    numbers = [report.log10_bayes_factor]
+    if (population := report.population) is not None:
+        numbers.append(population.log10_bayes_factor_without)
+        if (parts := population.sensitivity) is not None:
+            numbers += [parts.lowest, parts.highest]
+    return {"lowest_by_population": min(numbers), "highest_by_population": max(numbers)}
+
+
+def _study(report: Report) -> StudyFacts | None:
+    """The study of the examiner's own material, if the report has one."""
+    return None if report.validation is None else report.validation.study
+
+
+def _measures(report: Report) -> list[StudyRow]:
+    """Those of the study, as they are shown."""
+    facts = report.validation
+    if facts is None or facts.study is None:
+        return []
+    measured = facts.study
+    return study_rows(
+        measured.measures, measured.intervals, facts.same_author, facts.different_authors
+    )
+
+
+def _to_one(log10: float) -> str:
+    if times(log10) == EVEN:
+        return "about 1 to 1"
+    likely, less_likely = _ordered(log10)
+    return f"{times(log10).removesuffix(' times')} to 1 for {likely} over {less_likely}"
+
+
+def _outweighed(log10: float) -> dict[str, str] | None:
+    """The odds of all other evidence at which the result no longer decides which is likelier."""
+    if times(log10) == EVEN:
+        return None
+    less_likely, likely = _ordered(log10)
+    odds = times(log10).removesuffix(" times")
+    return {"odds": odds, "less_likely": less_likely, "likely": likely}
+
+
+def _ordered(log10: float) -> tuple[str, str]:
+    """The proposition that the evidence supports, and the other."""
+    return ("H_same", "H_different") if log10 > 0 else ("H_different", "H_same")

@@ -1,0 +1,339 @@
+"""A text rolled: encoded in windows, compared, smoothed, told in passages. See `attribute.roll`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import adhominem
+from adhominem.arrays import BoolArray, FloatArray, Levs
+from adhominem.errors import EmptyTextError, InputError, OptionError
+from adhominem.questions.cautions import (
+    foreign_candidates,
+    mostly_foreign,
+    obstacles_of,
+    other_genres,
+)
+from adhominem.questions.known import LevStore
+from adhominem.questions.material import sort_out
+from adhominem.questions.roll.blocks import Blocks, cut_blocks
+from adhominem.questions.roll.roll import (
+    NEITHER,
+    Block,
+    Candidate,
+    Rolled,
+    RollOptions,
+    Window,
+    make_blocks,
+    make_changes,
+    make_passages,
+    passage_ranges,
+    smooth_blocks,
+    to_log10,
+    window_factors,
+)
+from adhominem.questions.roll.smoothing import Smoothed
+from adhominem.questions.roll.text_styles import apart, find_styles, style_factors
+from adhominem.score.population import Population
+from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
+from adhominem.verify.cautions import Caution
+from adhominem.verify.verifier import Verifier
+
+_SHORT_WORDS = 200  # of a window: below, single windows say little
+_OF_WHOLE_TEXT = frozenset(  # cautions that hold for the text as a whole, not for its windows
+    ("at_bound", "length_of_population", "longer_than_calibrated", "shared_text", "two_genres")
+)
+_ONCE = frozenset(  # that say the same with every candidate
+    ("no_population", "uncalibrated", "changed_since_calibration")
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A candidate's name and texts."""
+
+    name: str
+    exhibits: Sequence[Exhibit]
+
+
+def roll_text(
+    verifier: Verifier,
+    exhibit: Exhibit,
+    known: Sequence[Known] = (),
+    *,
+    options: RollOptions | None = None,
+    population: Population | None = None,
+    population_name: str = "",
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Rolled:
+    """Say which part of a text is by which of the candidates, or by neither.
+
+    Without candidates, say where its style changes. No statement is made on a text that is not what
+    the model was made for, nor on candidates whose texts are not. `on_progress` hears which share
+    of the work is done.
+    """
+    options = options or RollOptions()
+    _check_names(known)
+    blocks = _cut(exhibit.document, options)
+    known, remarks = _sort_out(exhibit, known)
+    if options.closed and len(known) < 2:
+        raise OptionError(
+            f"{len(known)} candidates, one of whom is said to have written every part; expected "
+            "two or more"
+        )
+    known, foreign, obstacle = _without_foreign(verifier, exhibit, known, closed=options.closed)
+    remarks += [told.message for told in foreign]
+    rolled = Rolled(
+        name=exhibit.document.id,
+        text=exhibit.document.text,
+        words=int(blocks.words.sum()),
+        options=options,
+        candidates=(),
+        obstacle=obstacle,
+        states=(),
+        are_styles=not (known or foreign),
+        windows=(),
+        blocks=(),
+        passages=(),
+        changes=(),
+        population=population_name or ("given" if population is not None else ""),
+        population_texts=0 if population is None else population.texts,
+        remarks=tuple(remarks),
+        model=verifier.name,
+        model_sha256=verifier.sha256,
+        version=adhominem.__version__,
+    )
+    if obstacle:
+        return rolled
+    candidates, cautions = _candidates(verifier, exhibit, known, population)
+    remarks += cautions
+    on_progress(0.2)
+    levs = _encode(verifier, _windows(exhibit.document, blocks))
+    on_progress(0.6)
+    smoothed: Smoothed | None
+    if known:
+        remarks += _other_genres(verifier, exhibit.document, known)
+        sides = [verifier.encode([one.document for one in side.exhibits]) for side in known]
+        factors, strange = window_factors(
+            verifier.scorer, levs, sides, population, lambda share: on_progress(0.6 + 0.2 * share)
+        )
+        states = tuple(candidate.name for candidate in candidates)
+        states = states if options.closed else (*states, NEITHER)
+        smoothed = smooth_blocks(blocks, factors, options, neither=not options.closed)
+    else:
+        candidates, factors, smoothed = _by_style(verifier, blocks, levs, options, population)
+        states = tuple(candidate.name for candidate in candidates)
+        sides, strange = [], np.zeros(1, dtype=bool)
+    on_progress(0.8)
+    alone = np.ones((len(blocks.words), 1))  # of a single style
+    told = make_blocks(blocks, alone if smoothed is None else smoothed.probability)
+    passages = _of_passages(verifier, exhibit.document, told, sides, population)
+    remarks += _remarks(verifier, blocks, options, population, strange, bool(known))
+    on_progress(1.0)
+    starts = blocks.word_starts
+    return replace(
+        rolled,
+        candidates=tuple(candidates),
+        states=states,
+        windows=tuple(
+            Window(
+                start=blocks.window_span(at)[0],
+                end=blocks.window_span(at)[1],
+                word=int(starts[at]),
+                words=int(starts[at + blocks.in_window] - starts[at]),
+                log10_bayes_factors=tuple(row.tolist()),
+            )
+            for at, row in enumerate(to_log10(factors))
+        ),
+        blocks=told,
+        passages=make_passages(told, passages),
+        changes=() if smoothed is None else make_changes(told, smoothed, options),
+        remarks=tuple(dict.fromkeys(remarks)),
+    )
+
+
+def _check_names(known: Sequence[Known]) -> None:
+    names = [side.name for side in known]
+    if repeated := {name for name in names if names.count(name) > 1} | ({NEITHER} & set(names)):
+        raise OptionError(
+            f"two candidates, or a candidate and a state, are named '{min(repeated)}'; rename one"
+        )
+
+
+def _sort_out(exhibit: Exhibit, known: Sequence[Known]) -> tuple[list[Known], list[str]]:
+    """The candidates without what they share with the text and each other; and what is said of it.
+
+    The text itself stays whole: a passage that was copied into it is part of the question.
+    """
+    if not known:
+        return [], []
+    texts = {side.name: [one.document for one in side.exhibits] for side in known}
+    material = sort_out([exhibit], texts, whole=True, fewest=1)
+    sides = [
+        Known(side.name, material.exhibits(side.name, side.exhibits))
+        for side in known
+        if side.name in material.candidates
+    ]
+    return sides, [caution.message for caution in material.cautions]
+
+
+def _without_foreign(
+    verifier: Verifier, exhibit: Exhibit, known: Sequence[Known], *, closed: bool
+) -> tuple[list[Known], list[Caution], str]:
+    """Candidates with running prose, what is said of the others, and why no statement is made."""
+    texts = {side.name: [one.document for one in side.exhibits] for side in known}
+    names = mostly_foreign(verifier, texts)
+    left = [side for side in known if side.name not in names]
+    foreign = [foreign_candidates(names)] if names else []
+    too_few = foreign if len(left) < (2 if closed else 1) else []
+    told = [*obstacles_of(verifier, [exhibit.document]), *too_few]
+    return left, foreign, "; ".join(one.message for one in told if one is not None)
+
+
+def _candidates(
+    verifier: Verifier, exhibit: Exhibit, known: Sequence[Known], population: Population | None
+) -> tuple[list[Candidate], list[str]]:
+    """The candidates, with the Bayes factor of the text as a whole; and what to beware of."""
+    candidates, remarks = [], []
+    left_out = set(_OF_WHOLE_TEXT)
+    for side in known:
+        whole = verifier.verify(exhibit, side.exhibits, population=population)
+        remarks += [caution.message for caution in whole.warnings if caution.code not in left_out]
+        left_out |= _ONCE & {caution.code for caution in whole.warnings}
+        candidates.append(
+            Candidate(
+                name=side.name,
+                texts=len(side.exhibits),
+                words=sum(len(one.document.text.split()) for one in side.exhibits),
+                log10_bayes_factor=whole.log10_bayes_factor,
+            )
+        )
+    return candidates, remarks
+
+
+def _other_genres(verifier: Verifier, text: Document, known: Sequence[Known]) -> list[str]:
+    """Candidates whose texts are clearly of another genre than the text."""
+    store = LevStore(lambda texts: (list(texts), verifier.encode(texts)))
+    texts = {side.name: [one.document for one in side.exhibits] for side in known}
+    return [told.message for told in other_genres(verifier, store([text])[1], texts, store)]
+
+
+def _by_style(
+    verifier: Verifier,
+    blocks: Blocks,
+    levs: Levs,
+    options: RollOptions,
+    population: Population | None,
+) -> tuple[list[Candidate], FloatArray, Smoothed | None]:
+    """The styles of a text of unknown authors, its windows' log Bayes factors, and the states.
+
+    Of a single style, the Bayes factors are those of each window with the rest of the text, and
+    there are no states to tell apart.
+    """
+    chosen = apart(blocks)
+    words = float(blocks.words.sum()) / len(chosen)
+    styles = find_styles(verifier.scorer, levs[chosen], options.passage, words, population)
+    candidates = [
+        Candidate(
+            name=f"style {number}",
+            texts=len(style),
+            words=round(len(style) * words),
+            log10_bayes_factor=None,
+        )
+        for number, style in enumerate(styles, start=1)
+    ]
+    numbers = [chosen[list(style)] for style in styles]
+    factors = style_factors(verifier.scorer, blocks, levs, numbers, population)
+    if len(styles) < 2:
+        return candidates, factors, None
+    return candidates, factors, smooth_blocks(blocks, factors, options, neither=False)
+
+
+def _of_passages(
+    verifier: Verifier,
+    document: Document,
+    blocks: Sequence[Block],
+    sides: Sequence[Levs],
+    population: Population | None,
+) -> FloatArray:
+    """(passages, candidates): the log10 Bayes factor of each passage as one text."""
+    ranges = passage_ranges(blocks)
+    if not sides:
+        return np.zeros((len(ranges), 0))
+    spans = [(blocks[begin].start, blocks[end - 1].end) for begin, end in ranges]
+    levs = _encode(verifier, _parts(document, spans))
+    return to_log10(window_factors(verifier.scorer, levs, sides, population)[0])
+
+
+def window_texts(document: Document, options: RollOptions) -> list[Document]:
+    """The windows of a text, each as a text: what `roll_text` encodes."""
+    return _windows(document, _cut(document, options))
+
+
+def _cut(document: Document, options: RollOptions) -> Blocks:
+    try:
+        return cut_blocks(document.text, options.words, options.step)
+    except OptionError as error:
+        raise InputError(str(error), document.id) from None
+
+
+def _windows(document: Document, blocks: Blocks) -> list[Document]:
+    return _parts(document, [blocks.window_span(at) for at in range(blocks.windows)])
+
+
+def _parts(document: Document, spans: Sequence[tuple[int, int]]) -> list[Document]:
+    return [
+        replace(document, text=document.text[start:end], id=f"{document.id}, from {start:,}")
+        for start, end in spans
+    ]
+
+
+def _encode(verifier: Verifier, parts: Sequence[Document]) -> Levs:
+    """(parts, lev_size): the LEVs of parts of a text."""
+    try:
+        return verifier.encode(parts)
+    except EmptyTextError as error:
+        raise InputError(
+            f"a part of the text has no word in it ({error.problem}); leave it out, or take larger "
+            "windows",
+            error.path,
+        ) from None
+
+
+def _remarks(
+    verifier: Verifier,
+    blocks: Blocks,
+    options: RollOptions,
+    population: Population | None,
+    strange: BoolArray,
+    has_candidates: bool,
+) -> list[str]:
+    """What to beware of, beside what a comparison of the whole text says."""
+    remarks = []
+    if options.words < _SHORT_WORDS:
+        remarks.append(
+            f"windows of {options.words:,} words say little each; better are {_SHORT_WORDS} or more"
+        )
+    if len(blocks.words) < 2 * blocks.in_window:
+        remarks.append(
+            f"the text has {int(blocks.words.sum()):,} words, less than two windows: it is too "
+            "short to tell parts of it from each other"
+        )
+    if strange.any():
+        remarks.append(
+            f"{strange.mean():.0%} of the comparisons do not lie among the texts of the "
+            "population, and were made without it"
+        )
+    if not has_candidates:
+        remarks.append(
+            "without candidates, a change of topic or genre can pass for a change of author, and "
+            "two authors of one style for one"
+        )
+        if population is None and verifier.lead.genres is not None:
+            remarks.append(
+                "no population was given: the model guessed what such texts have in common"
+            )
+    return remarks

@@ -1,0 +1,224 @@
+"""An index of many texts, built, added to, made smaller: what `adhominem index` does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.index.build import Writer, clear, compacted, opened, removed
+from adhominem.index.chance import TRIALS, measure_chance
+from adhominem.index.files import MANIFEST, Manifest, write_arrays, write_manifest
+from adhominem.index.finish import finished
+from adhominem.index.milvus import MilvusAddress, fill_collection
+from adhominem.index.searcher import Searcher
+from adhominem.index.store import Store
+from adhominem.jobs.engines import encoder_on, taken
+from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
+from adhominem.jobs.workers import encoded_batches
+from adhominem.model.folder import DEFAULT_MODEL
+from adhominem.questions.verify.files import note_model
+from adhominem.text.files import Document, note_input, open_regular, path_of
+from adhominem.text.readers import Source, stop_or_skip
+from adhominem.text.writing import locked
+from adhominem.verify.verifier import load
+
+_LARGEST_KEY = 4_096  # bytes
+_SHORTEST_KEY = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Indexed:
+    """An index as it is now, and what was done to it."""
+
+    index: str
+    texts: int
+    added: int
+    already_there: int
+    removed: int
+    shards: int
+    bytes: int
+    seconds: float
+    model: str
+    model_sha256: str
+
+    @property
+    def bytes_a_text(self) -> float:
+        """What a text takes on the disk."""
+        return self.bytes / max(1, self.texts)
+
+
+def index_files(
+    corpora: Corpora,
+    output: str | Path,
+    *,
+    model: str | Path = DEFAULT_MODEL,
+    join_authors: bool = False,
+    keep_texts: bool = False,
+    hash_ids: str | Path | None = None,
+    remove: Sequence[str] = (),
+    compact: bool = False,
+    check: bool = False,
+    trials: int = TRIALS,
+    milvus: str | None = None,
+    jobs: int | None = None,
+    device: str = "cpu",
+    engine: str = "local",
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> Indexed:
+    """Build an index of texts, or add texts to one, or remove some.
+
+    Texts that stand in the index already are passed over: so a run that was stopped goes on where
+    it was. With `join_authors`, all texts of an author are one. Texts themselves are not kept
+    unless `keep_texts`. `hash_ids` is a file with a key: ids and authors are then hashed with it.
+    `remove` names ids or authors. `compact` writes the shards again without removed texts. `check`
+    compares all files with their hashes first. What chance brings up is measured by so many
+    `trials`. `milvus` is the address of a collection that is brought to what the index is then:
+    `milvus://HOST:PORT/COLLECTION`. With the `engine` `ray`, texts are encoded on a Ray cluster.
+    What cannot be read goes to `skipped`; without it, the first such thing is raised.
+    """
+    began, folder = time.monotonic(), path_of(output)
+    if milvus is not None:
+        MilvusAddress.of(milvus)  # refuses what is none before the work
+    with reading(corpora, "indexing", watch) as (sources, on_bytes), locked(folder):
+        key = None if hash_ids is None else read_key(path_of(hash_ids))
+        if not sources and not (folder / MANIFEST).exists():
+            raise NotFoundError("there are no texts to index; name some", folder)
+        verifier = load(model, device=device)
+        note_model(model)
+        manifest = opened(
+            folder,
+            verifier,
+            join_authors=join_authors,
+            keep_texts=keep_texts,
+            key=key,
+            adds=bool(sources),
+        )
+        if check:
+            Store(folder, manifest).check()
+        clear(folder, manifest)
+        gone = 0
+        if remove:
+            manifest, gone = removed(folder, manifest, remove, key)
+            write_manifest(folder, manifest)
+        writer = Writer(folder, manifest, key)
+        if sources:
+            texts = _documents(sources, join_authors, skipped, on_bytes)
+            with encoder_on(engine, model, verifier, jobs, device, folder) as encode:
+                new = stop_or_skip(writer.new(texts), skipped)
+                for batch in map(list, encoded_batches(new, encode)):
+                    foreign = verifier.no_statement_on([text for text, _ in batch]).tolist()
+                    rows = (
+                        lev if isinstance(lev, InputError) else (text, lev, is_foreign)
+                        for (text, lev), is_foreign in zip(batch, foreign, strict=True)
+                    )
+                    for document, lev, is_foreign in stop_or_skip(rows, skipped):
+                        writer.add(document, lev, foreign=is_foreign)
+                        if not writer.waiting:
+                            taken(encode)
+                writer.flush()
+        manifest = writer.manifest
+        if not manifest.texts and not remove:
+            raise NotFoundError("no document can be read here; expected one or more", folder)
+        if compact:
+            manifest = compacted(folder, manifest)
+            write_manifest(folder, manifest)
+        if not manifest.complete or (trials and manifest.chance is None):
+            with watch("arranging", manifest.texts) as on_texts:
+                manifest = finished(folder, manifest, verifier, on_texts)
+            if trials and manifest.texts:
+                manifest = _with_chance(folder, manifest, Searcher(folder, verifier), trials, watch)
+            manifest = replace(manifest, complete=True)
+            write_manifest(folder, manifest)
+        clear(folder, manifest)
+        if milvus is not None:
+            with watch("sending", manifest.texts) as on_texts:
+                fill_collection(milvus, Store(folder, manifest), on_texts)
+        if manifest.removing:  # until now, so that the same command goes on if it was killed
+            manifest = replace(manifest, removing=())
+            write_manifest(folder, manifest)
+    return Indexed(
+        index=str(folder),
+        texts=manifest.texts,
+        added=writer.added,
+        already_there=writer.already_there,
+        removed=gone,
+        shards=len(manifest.shards),
+        bytes=sum(file.bytes for file in manifest.files()),
+        seconds=round(time.monotonic() - began, 1),
+        model=verifier.name,
+        model_sha256=verifier.sha256,
+    )
+
+
+def _with_chance(
+    folder: Path, manifest: Manifest, searcher: Searcher, trials: int, watch: Watch
+) -> Manifest:
+    with watch("trying", unit="share") as on_progress:
+        chance = measure_chance(searcher, trials=trials, on_progress=on_progress)
+    if chance is None:
+        return replace(manifest, chance=None)
+    name = f"chance-{manifest.next_number:06}.safetensors"
+    file = write_arrays(folder, name, chance.arrays())
+    return replace(manifest, chance=file, next_number=manifest.next_number + 1)
+
+
+def read_key(path: Path) -> bytes:
+    """The key of a file, without white space around it."""
+    note_input(path)
+    try:
+        with open_regular(path, _LARGEST_KEY)[0] as file:
+            key = file.read(_LARGEST_KEY).strip()
+    except OSError as error:
+        raise OptionError(f"the key cannot be read ({error}); expected a file with one") from None
+    if len(key) < _SHORTEST_KEY:
+        raise OptionError(
+            f"the key in {path} has {len(key)} bytes; expected {_SHORTEST_KEY} or more, for "
+            "example from `openssl rand -hex 32`"
+        )
+    return key
+
+
+def _documents(
+    sources: Sequence[Source],
+    join_authors: bool,
+    skipped: list[InputError] | None,
+    on_bytes: object,
+) -> Iterable[Document]:
+    documents = _read(sources, skipped, on_bytes)
+    return _joined(documents) if join_authors else documents
+
+
+def _read(
+    sources: Sequence[Source], skipped: list[InputError] | None, on_bytes: object
+) -> Iterator[Document]:
+    for source in sources:
+        yield from source.documents(
+            author_required=False,
+            skipped=skipped,
+            on_bytes=on_bytes,  # type: ignore[arg-type]
+        )
+
+
+def _joined(documents: Iterable[Document]) -> Iterator[Document]:
+    """All texts of an author as one, under the author's name; those of unknown authors as they are.
+
+    They are held in memory until all are read: an author's texts may stand anywhere.
+    """
+    by_author: dict[str, list[Document]] = {}
+    for document in documents:
+        if document.author:
+            by_author.setdefault(document.author, []).append(document)
+        else:
+            yield document
+    for author, several in by_author.items():
+        topics = {document.topic for document in several}
+        yield Document(
+            text="\n\n".join(document.text for document in several),
+            author=author,
+            topic=topics.pop() if len(topics) == 1 else "",
+            id=author,
+        )

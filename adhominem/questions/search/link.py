@@ -1,0 +1,326 @@
+"""Accounts that may be one person: pairs and groups, each with its evidence and what chance does.
+
+An account is an author, or a text whose author is not known. Each text is searched for among the
+texts of other accounts; the accounts that come up are compared as wholes, several texts a side. How
+many such links are to be expected by chance is told twice, and the larger number counts. Accounts
+are drawn at random: the tail of their Bayes factors, times the number of all pairs of accounts. And
+of the pairs that came up, those after the first half as many as there are accounts are mostly
+false: their number is taken to go on falling as it does there. The second sees what pairs drawn at
+random are too few to show: a few accounts of a kind, all alike.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+import numpy as np
+
+import adhominem
+from adhominem.arrays import FloatArray, IntArray
+from adhominem.errors import NotFoundError, OptionError
+from adhominem.harmless import one_line
+from adhominem.index.chance import tail
+from adhominem.index.packing import packed_and_back
+from adhominem.index.searcher import Searcher
+from adhominem.index.store import Store
+from adhominem.questions.search.search import cautions_of_index, of_foreign
+from adhominem.records import strict_json, to_json
+from adhominem.score.decision import VerbalScale
+from adhominem.verify.cautions import Caution, cautions_of_many
+
+RATE = 0.1  # expected share of false links, up to which links are told
+NOT_A_VERDICT = (
+    "A link says that two accounts should be looked at, not that they are one person. A wrong link "
+    "can harm people who have nothing to do with each other: let a person decide each, by more "
+    "than style"
+)
+_NEAREST = 5  # texts of other accounts that are looked at for each text
+_TEXTS = 8  # of an account that are compared, at most
+_DRAWN = 1_000  # pairs of accounts that show what chance does
+_AT_ONCE = 32  # texts that are searched for together
+_CHANCE_BEGINS, _CHANCE_ENDS = 0.5, 1.5  # pairs that came up, as shares of the accounts
+_FEWEST = 20  # of these: fewer say nothing
+_LOG_10 = log(10)
+COLUMNS = (
+    "first",
+    "second",
+    "first_texts",
+    "second_texts",
+    "log10_bayes_factor",
+    "verbal",
+    "expected_false_share",
+    "first_text",
+    "second_text",
+    "decision",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """Two accounts that may be one person."""
+
+    first: str
+    second: str
+    first_texts: int  # of the account
+    second_texts: int
+    log10_bayes_factor: float
+    verbal: str
+    at_bound: bool
+    expected_false_share: float  # of the links that are as strong as this one or stronger
+    first_text: str  # the ids of the two texts that brought it up
+    second_text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Accounts that links hold together."""
+
+    accounts: tuple[str, ...]
+    weakest_log10_bayes_factor: float  # of the links that hold it together
+
+
+@dataclass(frozen=True, kw_only=True)
+class Links:
+    """All links up to a stated expected share of false ones."""
+
+    index: str
+    texts: int
+    accounts: int
+    rate: float
+    looked_at: int  # pairs of accounts that came up
+    drawn: int  # pairs of accounts that show what chance does
+    links: tuple[Link, ...]  # the strongest first
+    groups: tuple[Group, ...]
+    sharing: tuple[tuple[str, str], ...]  # accounts that came up, but share passages: not compared
+    warnings: tuple[Caution, ...]  # of the model and of the index
+    model: str
+    model_sha256: str
+    version: str
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        told: dict[str, Any] = to_json(self)
+        return {**told, "note": NOT_A_VERDICT}
+
+    def table(self, format: str) -> str:
+        """The links as a file for people to decide by: `csv` or `jsonl`."""
+        rows = [{**to_json(link), "decision": ""} for link in self.links]
+        if format == "jsonl":
+            return "".join(
+                strict_json({name: row[name] for name in COLUMNS}) + "\n" for row in rows
+            )
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for row in rows:
+            writer.writerow([_cell(row[name]) for name in COLUMNS])
+        return file.getvalue()
+
+
+def _cell(value: object) -> object:
+    """A name that a spreadsheet would take for a formula is quoted."""
+    if isinstance(value, str):
+        value = one_line(value)
+        return f"'{value}" if value[:1] in ("=", "+", "-", "@") else value
+    return value
+
+
+def link_accounts(
+    searcher: Searcher,
+    *,
+    rate: float = RATE,
+    limit: int | None = None,
+    seed: int = 0,
+    scale: VerbalScale | None = None,
+    on_texts: Callable[[int], None] = lambda count: None,
+) -> Links:
+    """Pairs and groups of accounts of an index that may be one person.
+
+    Those are told that are strong enough for at most a share `rate` of them to be expected to be
+    false. Of more than `limit` texts, so many are drawn and searched for. Texts on which no
+    statement is made are left out.
+    """
+    if not 0 < rate <= 1:
+        raise OptionError(f"the rate is {rate}; expected more than 0, up to 1")
+    store, scale = searcher.store, scale or VerbalScale()
+    rng = np.random.default_rng(seed)
+    owners: dict[int, list[int]] = {}
+    texts = store.shuffled[~store.foreign[store.shuffled]]
+    for number in texts.tolist():
+        owners.setdefault(int(store.accounts[number]), []).append(number)
+    if len(owners) < 2:
+        raise NotFoundError(
+            "there is one account with running prose, or none; expected several to link",
+            store.folder,
+        )
+    if limit is not None and limit < len(texts):
+        texts = rng.choice(texts, limit, replace=False)
+    brought_up = _nearest_pairs(searcher, texts, owners, on_texts)
+    pairs, sides, sharing = _without_sharing(store, sorted(brought_up), owners)
+    factors = _compared(searcher, sides)
+    accounts = np.array(list(owners), np.int64)
+    drawn = np.sort(accounts[rng.integers(0, len(accounts), (_DRAWN, 2))], axis=1)
+    drawn = np.unique(drawn[drawn[:, 0] != drawn[:, 1]], axis=0)
+    by_chance = _compared(searcher, _without_sharing(store, drawn.tolist(), owners)[1])[1]
+    searched = len(np.unique(store.accounts[texts]))
+    shares = _false_shares(factors[1], by_chance, len(owners), searched)
+    order = np.argsort(-factors[1], kind="stable")
+    links = []
+    for at in order[: int((shares <= rate).sum())].tolist():
+        first, second = brought_up[pairs[at]]
+        strength = float(factors[0][at]) / _LOG_10
+        links.append(
+            Link(
+                first=store.account(first),
+                second=store.account(second),
+                first_texts=len(owners[int(store.accounts[first])]),
+                second_texts=len(owners[int(store.accounts[second])]),
+                log10_bayes_factor=strength,
+                verbal=scale.words(strength),
+                at_bound=bool(factors[2][at]),
+                expected_false_share=float(shares[np.flatnonzero(order == at)[0]]),
+                first_text=store.id(first),
+                second_text=store.id(second),
+            )
+        )
+    return Links(
+        index=str(store.folder),
+        texts=len(store),
+        accounts=len(owners),
+        rate=rate,
+        looked_at=len(brought_up),
+        drawn=len(by_chance),
+        links=tuple(links),
+        groups=groups_of(links),
+        sharing=tuple((store.account(one), store.account(other)) for one, other in sharing),
+        warnings=(
+            *_cautions_of_model(searcher),
+            *of_foreign([store.id(at) for at in store.live[store.foreign[store.live]].tolist()]),
+            *cautions_of_index(store),
+        ),
+        model=searcher.verifier.name,
+        model_sha256=searcher.verifier.sha256,
+        version=adhominem.__version__,
+    )
+
+
+def _cautions_of_model(searcher: Searcher) -> Iterable[Caution]:
+    verifier, population = searcher.verifier, searcher.population
+    calibrated = verifier.calibration is not None
+    names, misleading = verifier.genre_names, verifier.misleading()
+    return cautions_of_many(calibrated, population, names, misleading, verifier.changed)
+
+
+def _nearest_pairs(
+    searcher: Searcher,
+    texts: IntArray,
+    owners: dict[int, list[int]],
+    on_texts: Callable[[int], None],
+) -> dict[tuple[int, int], tuple[int, int]]:
+    """Accounts that are near to each other, and the first two texts that showed it."""
+    store, accounts = searcher.store, searcher.store.accounts
+    pairs: dict[tuple[int, int], tuple[int, int]] = {}
+    for begin in range(0, len(texts), _AT_ONCE):
+        part = texts[begin : begin + _AT_ONCE]
+        theirs = [frozenset(owners[int(accounts[number])]) for number in part.tolist()]
+        queries = packed_and_back(store.levs(part))
+        for number, near in zip(
+            part.tolist(), searcher.nearest(queries, _NEAREST, theirs), strict=True
+        ):
+            for other in near[~store.foreign[near]].tolist():
+                one, two = (
+                    (number, other) if accounts[number] < accounts[other] else (other, number)
+                )
+                pairs.setdefault((int(accounts[one]), int(accounts[two])), (one, two))
+        on_texts(len(part))
+    return pairs
+
+
+def _without_sharing(
+    store: Store, pairs: Iterable[Sequence[int]], owners: dict[int, list[int]]
+) -> tuple[list[tuple[int, int]], list[tuple[IntArray, IntArray]], list[tuple[int, int]]]:
+    """Pairs of accounts, the texts of each that are compared, and pairs that have none of these.
+
+    A text that shares a passage with one of the other account is not compared: it may quote it.
+    """
+    compared, texts, sharing = [], [], []
+    for one, other in pairs:
+        first, second = (np.sort(owners[account][:_TEXTS]) for account in (one, other))
+        shares = np.array([store.sharing(store.sketch(at), second) for at in first.tolist()])
+        sides = first[~shares.any(axis=1)], second[~shares.any(axis=0)]
+        if all(map(len, sides)):
+            compared.append((one, other))
+            texts.append(sides)
+        else:
+            sharing.append((one, other))
+    return compared, texts, sharing
+
+
+def _compared(
+    searcher: Searcher, pairs: Sequence[tuple[IntArray, IntArray]]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(pairs,) three times: log Bayes factors of accounts, what ranks them, whether at bound.
+
+    They are ranked without bounds and by S-norms that are not compressed.
+    """
+    store, scorer, parts = searcher.store, searcher.verifier.scorer, []
+    for at in range(0, len(pairs), 64):
+        one, other = (
+            [store.levs(texts) for texts in side] for side in zip(*pairs[at : at + 64], strict=True)
+        )
+        scores = scorer.scores(one, other, searcher.population)
+        factors = scorer.weighed(scores)
+        ranks = scorer.weights.uncompressed(scores)
+        parts.append((factors.log_bayes_factor, ranks, factors.at_bound))
+    if not parts:
+        return np.zeros(0), np.zeros(0), np.zeros(0)
+    factors_of, ranks_of, at_bound = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return factors_of, ranks_of, at_bound
+
+
+def _false_shares(
+    evidence: FloatArray, by_chance: FloatArray, accounts: int, searched: int
+) -> FloatArray:
+    """(links,): of links in falling order of evidence, the expected share of false ones so far.
+
+    Of the accounts, `searched` were searched for.
+    """
+    if not len(by_chance):  # all that were drawn share passages: nothing is known of chance
+        return np.ones(len(evidence))
+    falling = -np.sort(-evidence)
+    expected = accounts * (accounts - 1) / 2 * tail(by_chance, falling)
+    begin = round(_CHANCE_BEGINS * searched)
+    end = min(round(_CHANCE_ENDS * searched), len(falling) - 1)
+    if end - begin >= _FEWEST:
+        weakest = falling[end]
+        fall = (np.minimum(falling[:end], falling[begin]) - weakest).sum() / (end - begin)
+        excess = np.maximum(falling - weakest, 0)
+        expected = np.maximum(expected, end * np.exp(-excess / max(float(fall), 1e-6)))
+    shares = np.minimum(1.0, expected / np.arange(1, len(falling) + 1))
+    # A weaker link does not make the stronger ones less sure.
+    return np.minimum.accumulate(shares[::-1])[::-1]
+
+
+def groups_of(links: Sequence[Link]) -> tuple[Group, ...]:
+    """Accounts that links hold together, the largest group first."""
+    group_of: dict[str, int] = {}
+    members: dict[int, set[str]] = {}
+    weakest: dict[int, float] = {}
+    for number, link in enumerate(links):  # the strongest first
+        old = {group_of[name] for name in (link.first, link.second) if name in group_of}
+        if len(old) == 1 and all(name in group_of for name in (link.first, link.second)):
+            continue  # held together by stronger ones already
+        together = {link.first, link.second}.union(*(members.pop(group) for group in old))
+        strengths = [link.log10_bayes_factor, *(weakest.pop(group) for group in old)]
+        members[number], weakest[number] = together, min(strengths)
+        group_of.update((name, number) for name in together)
+    groups = [
+        Group(accounts=tuple(sorted(names)), weakest_log10_bayes_factor=weakest[number])
+        for number, names in members.items()
+    ]
+    return tuple(sorted(groups, key=lambda group: (-len(group.accounts), group.accounts)))

@@ -1,0 +1,136 @@
+"""Two sides given as files, compared and explained: `adhominem verify` and `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+from adhominem.errors import InputError
+from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.model.folder import DEFAULT_MODEL, model_folder
+from adhominem.score.decision import VerbalScale
+from adhominem.score.population import Population
+from adhominem.text.exhibits import Exhibit, read_exhibits
+from adhominem.text.files import check_not_read, note_input, noting_inputs
+from adhominem.verify.verification import Verification
+from adhominem.verify.verifier import Verifier, load
+
+if TYPE_CHECKING:
+    from adhominem.verify.explanation import Explanation
+
+
+class CaseOptions(TypedDict, total=False):
+    """What a case consists of beside its two sides; all of it can be left out."""
+
+    model: str | Path  # the name of a shipped model, or a model's folder
+    also_first: Sequence[str | Path]  # further texts of the first side
+    also_second: Sequence[str | Path]
+    topic_first: str  # what the first side is about
+    topic_second: str
+    population: str | Path | None  # where texts of the relevant population lie
+    device: str
+    skipped: list[InputError] | None  # gets what cannot be read of the population
+    watch: Watch
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, the texts of both sides, and the population that they are compared with."""
+
+    verifier: Verifier
+    first: list[Exhibit]
+    second: list[Exhibit]
+    population: Population | None
+
+
+def read_case(first: str | Path, second: str | Path, **options: Unpack[CaseOptions]) -> Case:
+    """Load the model, read the texts of both sides, and encode the population if there is one."""
+    verifier = load(options.get("model", DEFAULT_MODEL), device=options.get("device", "cpu"))
+    sides = (
+        read_exhibits([first, *options.get("also_first", ())], options.get("topic_first", "")),
+        read_exhibits([second, *options.get("also_second", ())], options.get("topic_second", "")),
+    )
+    population = None
+    if (path := options.get("population")) is not None:
+        from adhominem.jobs.population import read_population
+        from adhominem.jobs.workers import encoder
+
+        watch, skipped = options.get("watch", unwatched), options.get("skipped")
+        with encoder(verifier.name, verifier, 1) as encode, watch("population") as on_documents:
+            population = read_population(
+                path, encode, verifier=verifier, skipped=skipped, on_documents=on_documents
+            )
+    return Case(verifier, *sides, population)
+
+
+def verify_files(
+    first: str | Path,
+    second: str | Path,
+    *,
+    prior_same_author: float = 0.5,
+    delta: float = 0.125,
+    scale: str | Path | None = None,
+    **options: Unpack[CaseOptions],
+) -> Verification:
+    """Compare two files, folders of one author's texts, or `-` for standard input.
+
+    `prior_same_author` is how probable one author is before the texts are read; within 0.5 ±
+    `delta` the probability is too close to call. `scale` is the JSON file of a verbal scale.
+    """
+    case = read_case(first, second, **options)
+    return case.verifier.verify(
+        case.first,
+        case.second,
+        population=case.population,
+        prior_same_author=prior_same_author,
+        delta=delta,
+        scale=VerbalScale.read(scale) if scale else None,
+    )
+
+
+def explain_files(
+    first: str | Path,
+    second: str | Path,
+    *,
+    output: str | Path | None = None,
+    format: str | None = None,
+    prior_same_author: float = 0.5,
+    delta: float = 0.125,
+    scale: str | Path | None = None,
+    **options: Unpack[CaseOptions],
+) -> Explanation:
+    """Compare two files or folders as `verify_files` does, and explain what made the result.
+
+    The explanation is written to `output`, if there is one, in the `format` html or terminal; by
+    default the ending of its name decides.
+    """
+    from adhominem.render.output import format_of, write_explanation
+    from adhominem.verify.explanation import explain_texts
+
+    with noting_inputs():
+        if output is not None:
+            format_of(Path(output), format)  # refuses an unknown ending before the work
+        case = read_case(first, second, **options)
+        note_model(options.get("model", DEFAULT_MODEL))
+        verbal_scale = VerbalScale.read(scale) if scale else None
+        if output is not None:
+            check_not_read(output)
+        with options.get("watch", unwatched)("explaining", unit="share") as on_progress:
+            explanation = explain_texts(
+                **vars(case),
+                prior_same_author=prior_same_author,
+                delta=delta,
+                scale=verbal_scale,
+                on_progress=on_progress,
+            )
+        if output is not None:
+            write_explanation(explanation, Path(output), format)
+    return explanation
+
+
+def note_model(model: str | Path) -> None:
+    """Note the files of a model as read, so that no output is written onto one of them."""
+    for file in model_folder(model).rglob("*"):
+        note_input(file)

@@ -1,0 +1,420 @@
+"""Fitting to cases of known authors: the parameters of the three-level model, and its bounds.
+
+What is minimised is the paper's loss: the binary cross entropy of the Bayes factor. Both classes,
+cases by one author and cases by two, count half, so that log odds are log Bayes factors.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import BoolArray, FloatArray
+from adhominem.score.calibration import Conditions, Scores, Weights
+from adhominem.score.decision import probability_same_author
+from adhominem.score.genres import Genres
+from adhominem.score.members import GenreMember, MemberScorer
+from adhominem.score.three_level import (
+    Evidence,
+    Levels,
+    Sight,
+    compare,
+    restricted,
+    unrestricted,
+)
+
+_STEP = 0.01  # of the search for the bounds, in decades
+RIDGE = 1e-3  # keeps weights finite where the scores separate the classes without fault
+_FLAT = 1e-12  # of the largest value: scores that vary by less are all the same but for rounding
+_PRIOR = 2e-4  # how strongly parameters are held to where they start
+_DIFFERENCE = 1e-3  # by which a parameter is changed, to see what it does
+_ROUNDS = 12
+_ROUNDS_MORE = 3  # from parameters that were fitted to nearly the same cases
+_CONVERGED = 2e-4  # of the loss
+_LONGEST = 1.0  # step of a parameter in one round
+_ONE_GENRE = 20.0  # prior odds that two sides that somebody compares are of one genre
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Cases of known authors under one condition, as the members see them."""
+
+    genres: tuple[Genres | None, ...]  # that each member knows; None of one with its own layer
+    sights: tuple[Sight | Evidence, ...]  # of a member with its own layer, what that says
+    conditions: Conditions
+    same_author: BoolArray  # (cases,)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The parameters of all members, and the weights of what they say."""
+
+    levels: tuple[Levels | None, ...]
+    layer_weights: tuple[float, ...]
+    weights: Weights
+
+    @classmethod
+    def start(cls, members: Sequence[MemberScorer]) -> Fitted:
+        """Where fitting begins: the parameters that members have before they are calibrated."""
+        levels = tuple(Levels() if isinstance(one, GenreMember) else None for one in members)
+        return cls(levels, (1.0,) * len(levels), Weights(factor=0.5, snorm=0.8))
+
+    def scores(self, cases: Cases) -> Scores:
+        """What the members say of some cases."""
+        members = [
+            _evidence(*one)
+            for one in zip(self.levels, self.layer_weights, cases.genres, cases.sights, strict=True)
+        ]
+        return _scores(members, cases.conditions)
+
+    def log_bayes_factor(self, cases: Cases) -> FloatArray:
+        """(cases,): without bounds."""
+        return self.weights(self.scores(cases))
+
+
+def _evidence(
+    levels: Levels | None, weight: float, genres: Genres | None, sight: Sight | Evidence
+) -> Evidence:
+    if levels is not None and genres is not None and isinstance(sight, Sight):
+        return compare(levels, genres, sight)
+    assert isinstance(sight, Evidence)
+    against = sight.against
+    scaled = None if against is None else (weight * against[0], weight * against[1])
+    return replace(sight, log_bayes_factor=weight * sight.log_bayes_factor, against=scaled)
+
+
+def _scores(members: Sequence[Evidence], conditions: Conditions) -> Scores:
+    against = None
+    if members[0].against is not None:
+        first, second = (
+            np.sum([one.against[side] for one in members if one.against], axis=0) for side in (0, 1)
+        )
+        against = first, second
+    kept = next((one.kept for one in members if one.kept is not None), None)
+    factors = tuple(one.log_bayes_factor for one in members)
+    return Scores(factors, against, kept, np.zeros(len(conditions)), conditions)
+
+
+def fit(
+    batches: Sequence[Cases],
+    weights: Sequence[FloatArray],
+    start: Fitted,
+    begin: Fitted | None = None,
+    on_round: Callable[[float], None] = lambda loss: None,
+) -> Fitted:
+    """The parameters with the least cross entropy on cases that count by weights (cases,) each.
+
+    Fisher scoring: in each round the log Bayes factors are taken to be linear in the parameters,
+    with derivatives by differences, which makes it a step of logistic regression. Parameters are
+    held a little to where they `start`; they may `begin` elsewhere.
+    """
+    fitting = _Fitting(batches, weights, start)
+    origin = fitting.pack(start)
+    here = origin if begin is None else fitting.pack(begin)
+    loss = fitting.loss(fitting.factors(here), here, origin)
+    damping = 1e-4
+    for _ in range(_ROUNDS if begin is None else _ROUNDS_MORE):
+        factors, slopes = fitting.derivatives(here)
+        gradient, hessian = fitting.normal_equations(factors, slopes)
+        gradient = gradient + _PRIOR * (here - origin)
+        hessian = hessian + _PRIOR * np.eye(len(here))
+        before = loss
+        while damping < 1e4:
+            step = np.linalg.solve(hessian + damping * np.diag(np.diag(hessian)), gradient)
+            step *= min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-300))
+            there = here - step
+            less = fitting.loss(fitting.factors(there), there, origin)
+            if less < loss:
+                here, loss, damping = there, less, damping / 5
+                break
+            damping *= 5
+        on_round(loss)
+        if before - loss < _CONVERGED:
+            break
+    return fitting.unpack(here)
+
+
+class _Fitting:
+    """Cases, and parameters as numbers in a row: those of each member, then the weights."""
+
+    def __init__(
+        self, batches: Sequence[Cases], weights: Sequence[FloatArray], start: Fitted
+    ) -> None:
+        self.batches, self.start = batches, start
+        self.same = np.concatenate([batch.same_author for batch in batches])
+        weight = np.concatenate(list(weights))
+        self.weight = np.where(
+            self.same,
+            0.5 * weight / weight[self.same].sum(),
+            0.5 * weight / weight[~self.same].sum(),
+        )
+        self.sizes = [1 if one is None else len(unrestricted(one)) for one in start.levels]
+        self.with_population = any(
+            len(batch.conditions) and batch.conditions.population[0] for batch in batches
+        )
+
+    def pack(self, fitted: Fitted) -> FloatArray:
+        """(parameters,)"""
+        rows = [
+            np.log([max(weight, 1e-6)]) if one is None else unrestricted(one)
+            for one, weight in zip(fitted.levels, fitted.layer_weights, strict=True)
+        ]
+        weights = fitted.weights
+        own = [weights.constant]
+        if self.with_population:
+            own += [weights.factor, weights.snorm, weights.snorm_constant, weights.snorm_small]
+            own += [float(np.log(weights.usual_deviation))]
+        return np.concatenate([*rows, own])
+
+    def unpack(self, values: FloatArray) -> Fitted:
+        """What `pack` made these numbers of."""
+        *rows, own = np.split(values, np.cumsum(self.sizes))
+        levels = tuple(
+            None if old is None else restricted(row)
+            for row, old in zip(rows, self.start.levels, strict=True)
+        )
+        layers = tuple(
+            float(np.exp(row[0])) if old is None else 1.0
+            for row, old in zip(rows, self.start.levels, strict=True)
+        )
+        return Fitted(levels, layers, self._weights(own))
+
+    def _weights(self, own: FloatArray) -> Weights:
+        names = ("constant", "factor", "snorm", "snorm_constant", "snorm_small")
+        named: dict[str, float] = dict(zip(names, own.tolist(), strict=False))
+        if self.with_population:
+            named["usual_deviation"] = float(np.exp(own[-1]))
+        return replace(self.start.weights, **named)
+
+    def factors(self, values: FloatArray) -> FloatArray:
+        """(cases,): the log Bayes factors by these parameters."""
+        return self._factors(self.unpack(values), [None] * len(self.batches))
+
+    def _factors(self, fitted: Fitted, known: Sequence[Any]) -> FloatArray:
+        """The same; of each batch, members whose evidence is known are not asked again."""
+        parts = []
+        for batch, evidence in zip(self.batches, known, strict=True):
+            members = [
+                _evidence(level, weight, genres, sight)
+                if evidence is None or evidence[at] is None
+                else evidence[at]
+                for at, (level, weight, genres, sight) in enumerate(
+                    zip(
+                        fitted.levels, fitted.layer_weights, batch.genres, batch.sights, strict=True
+                    )
+                )
+            ]
+            parts.append(fitted.weights(_scores(members, batch.conditions)))
+        return np.concatenate(parts)
+
+    def derivatives(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(cases,), and (parameters, cases): how each parameter changes them."""
+        fitted = self.unpack(values)
+        evidence = [
+            [
+                _evidence(*one)
+                for one in zip(
+                    fitted.levels, fitted.layer_weights, batch.genres, batch.sights, strict=True
+                )
+            ]
+            for batch in self.batches
+        ]
+        here = self._factors(fitted, evidence)
+        owners = np.repeat(
+            np.arange(len(self.sizes) + 1), [*self.sizes, len(values) - sum(self.sizes)]
+        )
+
+        def slope(at: int) -> FloatArray:
+            moved = values.copy()
+            moved[at] += _DIFFERENCE
+            known = [
+                [None if member == owners[at] else one for member, one in enumerate(row)]
+                for row in evidence
+            ]
+            return (self._factors(self.unpack(moved), known) - here) / _DIFFERENCE
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool_of_threads:
+            return here, np.array(list(pool_of_threads.map(slope, range(len(values)))))
+
+    def loss(self, factors: FloatArray, values: FloatArray, origin: FloatArray) -> float:
+        """The cross entropy in nats, and what keeps parameters near where they began."""
+        wrong = np.where(self.same, -factors, factors)
+        cost = float(self.weight @ np.logaddexp(0, wrong))
+        return cost + 0.5 * _PRIOR * float(np.square(values - origin).sum())
+
+    def normal_equations(
+        self, factors: FloatArray, slopes: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The gradient (parameters,) of the cross entropy, and its Fisher information."""
+        p = probability_same_author(factors)
+        information = (slopes * (self.weight * p * (1 - p))) @ slopes.T
+        return slopes @ (self.weight * (p - self.same)), information
+
+
+def empirical_bounds(log_bayes_factor: FloatArray, same_author: BoolArray) -> tuple[float, float]:
+    """The empirical lower and upper bound (Vergeer et al. 2016), in nats.
+
+    For a decision that needs a Bayes factor above some threshold, a system must do better than
+    no system at all, even if one more same-author pair had gone wrong, and one more of the others.
+    The bounds are the thresholds up to which it does.
+    """
+    factors = np.clip(log_bayes_factor / np.log(10), -9, 9)  # decades
+    same, different = np.sort(factors[same_author]), np.sort(factors[~same_author])
+    lowest = max(float(factors.min()), -float(np.log10(len(same) + 1)))
+    highest = min(float(factors.max()), float(np.log10(len(different) + 1)))
+    first = min(0, int(lowest // _STEP))
+    last = max(0, int(highest // _STEP) + 1)
+    thresholds = np.arange(first, last + 1) * _STEP
+    misses = (np.searchsorted(same, thresholds, side="right") + 1) / (len(same) + 1)
+    accepted = len(different) - np.searchsorted(different, thresholds, side="right")
+    alarms = (accepted + 1) / (len(different) + 1)
+    cost = misses + 10**thresholds * alarms
+    without = np.where(thresholds < 0, 10**thresholds, 1.0)  # accept all, or nothing
+    worse = cost > without
+    below = thresholds[(thresholds <= 0) & worse]
+    above = thresholds[(thresholds >= 0) & worse]
+    lower = min(0.0, float(np.max(below + _STEP, initial=thresholds[0])))
+    upper = max(0.0, float(np.min(above - _STEP, initial=thresholds[-1])))
+    return lower * float(np.log(10)), upper * float(np.log(10))
+
+
+def group_weights(groups: npt.ArrayLike, same_author: BoolArray) -> FloatArray:
+    """(pairs,): weights by which each group counts by the root of its pairs, in both classes.
+
+    So the largest group does not decide alone, and the smallest counts less than the others.
+    """
+    index = np.asarray(groups)
+    weight = np.zeros(len(index))
+    for group in np.unique(index):
+        for label in (True, False):
+            chosen = (index == group) & (same_author == label)
+            if chosen.any():
+                weight[chosen] = chosen.sum() ** -0.5
+    return weight
+
+
+def logistic(
+    scores: FloatArray, same_author: BoolArray, weight: FloatArray, ridge: float | FloatArray
+) -> FloatArray:
+    """(1 + scores,): the constant and the slopes for scores (scores, pairs), each pair weighed.
+
+    `ridge`, of all or of each (scores,), keeps slopes finite where the scores separate the classes
+    without fault. Scores that are all the same tell nothing: their slope is 0.
+    """
+    centre, scale = scores.mean(axis=1), scores.std(axis=1)
+    told = scale > _FLAT * np.abs(scores).max(axis=1, initial=0)
+    scale = np.where(told, scale, np.inf)
+    rows = np.concatenate(
+        [np.ones((1, scores.shape[1])), (scores - centre[:, None]) / scale[:, None]]
+    )
+    w = np.where(
+        same_author,
+        0.5 * weight / weight[same_author].sum(),
+        0.5 * weight / weight[~same_author].sum(),
+    )
+    penalty = np.diag([0.0, *np.broadcast_to(ridge, len(scores))])
+
+    def cost(beta: FloatArray) -> float:
+        odds = np.where(same_author, -1, 1) * (beta @ rows)
+        return float(w @ np.logaddexp(0, odds) + 0.5 * beta @ penalty @ beta)
+
+    beta = np.zeros(len(rows))
+    for _ in range(100):  # Newton's method; a step that would overshoot is made shorter
+        p = probability_same_author(beta @ rows)
+        gradient = rows @ (w * (p - same_author)) + penalty @ beta
+        hessian = (rows * (w * p * (1 - p))) @ rows.T + penalty
+        step = np.linalg.solve(hessian + 1e-12 * np.eye(len(beta)), gradient)
+        longest = float(np.abs(step).max())
+        size = min(1.0, 5.0 / max(longest, 1e-300))
+        while size > 1e-6 and cost(beta - size * step) > cost(beta) + 1e-12:
+            size /= 2
+        beta -= size * step
+        if longest < 1e-10:
+            break
+    slopes = beta[1:] / scale
+    return np.concatenate([[beta[0] - slopes @ centre], slopes])
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Pairs in the order of their scores, pooled so that the share of same-author pairs rises.
+
+    This is what the pool-adjacent-violators algorithm (PAV) makes of a score. Equal scores are
+    always in one block.
+    """
+
+    same: FloatArray  # (blocks,): same-author pairs
+    different: FloatArray  # (blocks,)
+    lowest: FloatArray  # (blocks,): the lowest score
+    highest: FloatArray  # (blocks,)
+
+    @property
+    def log_bayes_factor(self) -> FloatArray:
+        """(blocks,): what the score should have said of its own pairs; the ends may be infinite."""
+        with np.errstate(divide="ignore"):
+            factors = np.log(self.same / self.same.sum()) - np.log(
+                self.different / self.different.sum()
+            )
+        return np.asarray(factors)
+
+    @property
+    def misses(self) -> FloatArray:
+        """(blocks + 1,): same-author pairs rejected where all up to a block are; rises."""
+        return np.asarray(np.append(0.0, np.cumsum(self.same)) / self.same.sum())
+
+    @property
+    def false_alarms(self) -> FloatArray:
+        """(blocks + 1,): different-author pairs accepted where all from a block on are; falls."""
+        return np.asarray(1 - np.append(0.0, np.cumsum(self.different)) / self.different.sum())
+
+
+def pool(scores: FloatArray, same_author: BoolArray) -> Blocks:
+    """The PAV algorithm. Both classes must occur."""
+    order = np.argsort(scores, kind="stable")
+    ranked, labels = scores[order], same_author[order]
+    begins = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+    same = np.add.reduceat(labels.astype(np.float64), begins)
+    counts = np.diff(np.append(begins, len(ranked)))
+    # Runs of one label alone need no thought: they are joined before the loop.
+    pure = np.where(same == 0, -1, np.where(same == counts, 1, 0))
+    runs = np.flatnonzero(np.concatenate([[True], (pure[1:] != pure[:-1]) | (pure[1:] == 0)]))
+    same_runs, count_runs = np.add.reduceat(same, runs), np.add.reduceat(counts, runs)
+    stack: list[list[float]] = []  # same-author pairs, pairs, first run
+    for at, (hits, size) in enumerate(zip(same_runs.tolist(), count_runs.tolist(), strict=True)):
+        block = [hits, size, at]
+        while stack and stack[-1][0] * block[1] >= block[0] * stack[-1][1]:
+            before = stack.pop()
+            block = [before[0] + block[0], before[1] + block[1], before[2]]
+        stack.append(block)
+    hits_, sizes, first = np.array(stack).T
+    starts = begins[runs[first.astype(np.int64)]]
+    ends = np.append(starts[1:], len(ranked)) - 1
+    return Blocks(hits_, sizes - hits_, ranked[starts], ranked[ends])
+
+
+def fit_one_genre(evidence: FloatArray, is_one: BoolArray) -> tuple[float, float]:
+    """Slope and constant from evidence (pairs,) to log odds that both sides are of one genre.
+
+    A logistic regression in which all pairs of one genre together count as much as all of two; the
+    prior odds `_ONE_GENRE` are added to what it finds. 0 and 0 where the evidence tells
+    nothing, or all pairs are of one class.
+    """
+    if is_one.all() or not is_one.any():
+        return 0.0, 0.0
+    scale = float(evidence.std()) or 1.0
+    rows = np.stack([evidence / scale, np.ones(len(evidence))], axis=1)  # (pairs, 2)
+    weight = np.where(is_one, 0.5 / is_one.sum(), 0.5 / (~is_one).sum())
+    values = np.zeros(2)
+    for _ in range(50):
+        odds = 1 / (1 + np.exp(-np.clip(rows @ values, -30, 30)))
+        gradient = rows.T @ (weight * (is_one - odds)) - 1e-4 * values
+        curvature = (rows * (weight * odds * (1 - odds))[:, None]).T @ rows + 1e-4 * np.eye(2)
+        values += np.linalg.solve(curvature, gradient)
+    slope, constant = float(values[0]) / scale, float(values[1] + np.log(_ONE_GENRE))
+    return (slope, constant) if slope > 0 else (0.0, 0.0)

@@ -1,0 +1,616 @@
+"""The paper's two-covariance model with a level above it and one below: genre, author, text.
+
+    y = c + x + e      c  the genre:   one that the model knows, or any other; texts of a relevant
+                                       population are more texts of the same c
+                       x  the author:  N(0, author)
+                       e  the text:    N(0, text + length * sqrt(650 / tokens))
+
+`compare` returns the log Bayes factor of two sets of texts: the difference of two Gaussian log
+densities, "one x made all of them" against "two did", with c integrated out. Everything is in
+closed form, for any number of texts a side and any population, none included. With c known and
+lengths alike it is the paper's score.
+
+A LEV is seen in two parts. In the directions in which known genres differ, c varies much, and a
+genre that the model does not know may lie anywhere; in all others c hardly varies. Inside a part
+all directions count alike, so scalar products of LEVs are all that is needed. They are not
+independent, as a Gaussian would have it: each part has an effective number of `directions`, by
+which the mean evidence of a direction is multiplied.
+
+A variance is the total over the directions of a part, in units of the squared distance of a typical
+training text from the centre of its genre.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import BoolArray, FloatArray
+from adhominem.records import NotNegative, Positive
+from adhominem.score.genres import Genres
+from adhominem.score.products import Cohort, Others, PairProducts
+
+USUAL_TOKENS = 650.0
+_TOKENS = (60.0, 20_000.0)  # lengths beyond count as these
+_LEAST = 1e-8  # variance, squared length
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """The variances of one part of a LEV: the genre directions, or all others."""
+
+    author: Positive  # between authors of one genre: the trace of the paper's B^-1
+    text: Positive  # between long texts of one author: the trace of W^-1
+    length: Positive  # what a text of 650 tokens adds
+    directions: NotNegative  # that are independent, in effect
+
+
+@dataclass(frozen=True, kw_only=True)
+class Levels:
+    """All parameters of one member. The defaults are near those of the shipped model."""
+
+    genre_part: Part = Part(author=0.4, text=0.5, length=0.15, directions=12.0)
+    rest: Part = Part(author=0.25, text=0.45, length=0.15, directions=10.0)
+    known_genre: Positive = 0.15  # variance of c around the centre of a known genre, genre part
+    unknown_genre: Positive = 1.5  # of a genre that is not known, times the spread of the known
+    known_genre_rest: Positive = 0.05  # the same of the rest
+    unknown_genre_rest: Positive = 0.3
+    unknown_log_odds: float = 0.0  # prior, of a genre that is not known
+    genre_sharpness: NotNegative = 0.4  # exponent of a population's evidence for a genre
+    genre_sharpness_alone: NotNegative = 0.8  # of the compared texts', where they are all there is
+    length_power: float = 0.6  # 1: each text counts as if it were as far from c as is expected
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The texts of some pairs as one member sees them, from the middle of the known genres.
+
+    `genre` are coordinates in the directions in which genres differ, `rest` scalar products of what
+    is left. With a population, its mean comes from all its texts but those of the pair itself.
+    """
+
+    of_side: tuple[BoolArray, BoolArray]  # (pairs, texts) each
+    noise: FloatArray  # (pairs, texts): what a text's length makes of `length`
+    genre: FloatArray  # (pairs, texts, directions)
+    rest: FloatArray  # (pairs, texts, texts)
+    population: PopulationSight | None
+
+    @classmethod
+    def of(
+        cls,
+        genres: Genres,
+        pairs: PairProducts,
+        log_tokens: FloatArray,
+        cohort: Cohort | None,
+        cohort_log_tokens: FloatArray | None,
+        authors: float | None,
+    ) -> Sight:
+        """From products of LEVs; `log_tokens` (pairs, texts) are the texts' lengths.
+
+        `authors` is how many people the population seems to be by.
+        """
+        present = pairs.of_side[0] | pairs.of_side[1]  # (pairs, texts)
+        genre = genres.coordinates(pairs.to_genres) * present[:, :, None]
+        to_middle = genres.to_middle(pairs.to_genres) * present  # (pairs, texts)
+        rest = pairs.between - to_middle[:, :, None] - to_middle[:, None, :] + genres.middle_square
+        rest *= present[:, :, None] & present[:, None, :]
+        rest /= genres.usual**2
+        rest -= genre @ genre.transpose(0, 2, 1)
+        population = None
+        if cohort is not None and cohort_log_tokens is not None:
+            others = Others.of(pairs, cohort)
+            population = PopulationSight.of(
+                genres, pairs, others, cohort, genre, to_middle, cohort_log_tokens, authors
+            )
+        return cls(pairs.of_side, noise_of(log_tokens), genre, rest, population)
+
+
+@dataclass(frozen=True)
+class PopulationSight:
+    """A population as one member sees it, for each pair without the texts of that pair."""
+
+    texts: FloatArray  # (pairs,)
+    authors: FloatArray  # (pairs,): several texts by one person say less of c
+    noise: FloatArray  # (pairs,): of its texts on average
+    mean: FloatArray  # (pairs, directions)
+    mean_square: FloatArray  # (pairs,): rest
+    to_mean: FloatArray  # (pairs, texts): rest
+    kept: BoolArray  # (pairs, cohort): which texts of the cohort are none of the pair's
+    cohort: FloatArray  # (cohort, directions); or (pairs, cohort, directions), if it differs
+    cohort_squares: FloatArray  # (cohort,), or (pairs, cohort): rest
+    cohort_to_mean: FloatArray  # (pairs, cohort): rest
+    to_cohort: FloatArray  # (pairs, texts, cohort): rest
+    inside: FloatArray  # (pairs, texts): how many copies of a text stood in the population
+
+    @classmethod
+    def of(
+        cls,
+        genres: Genres,
+        pairs: PairProducts,
+        others: Others,
+        cohort: Cohort,
+        genre: FloatArray,
+        to_middle: FloatArray,
+        log_tokens: FloatArray,
+        authors: float | None,
+    ) -> PopulationSight:
+        """From products of LEVs."""
+        unit, square = genres.usual**2, genres.middle_square
+        mean = genres.coordinates(others.mean_to_genres)  # (pairs, directions)
+        middle = genres.to_middle(others.mean_to_genres)  # (pairs,)
+        coordinates = genres.coordinates(cohort.to_genres)  # (cohort, directions)
+        cohort_middle = genres.to_middle(cohort.to_genres)  # (cohort,)
+
+        def rest(products: FloatArray, one: FloatArray, other: FloatArray, inside: FloatArray):  # type: ignore[no-untyped-def]
+            return (products - one - other + square) / unit - inside
+
+        return cls(
+            texts=others.texts,
+            authors=others.texts * (1.0 if authors is None else authors / cohort.texts),
+            noise=np.full(len(pairs), float(noise_of(log_tokens).mean())),
+            mean=mean,
+            mean_square=rest(others.square, middle, middle, np.square(mean).sum(axis=1)),
+            to_mean=rest(
+                others.to_mean, to_middle, middle[:, None], np.einsum("ptr,pr->pt", genre, mean)
+            ),
+            kept=others.kept,
+            cohort=coordinates,
+            cohort_squares=rest(
+                cohort.squares, cohort_middle, cohort_middle, np.square(coordinates).sum(axis=1)
+            ),
+            cohort_to_mean=rest(
+                others.cohort_to_mean, cohort_middle, middle[:, None], mean @ coordinates.T
+            ),
+            to_cohort=rest(
+                pairs.to_cohort, to_middle[:, :, None], cohort_middle, genre @ coordinates.T
+            ),
+            inside=others.inside,
+        )
+
+
+def joined(sights: Sequence[Sight]) -> Sight:
+    """The pairs of several sights in a row; all have populations as large, or none."""
+    longest = max(sight.noise.shape[1] for sight in sights)
+    first, second = (_stacked([sight.of_side[at] for sight in sights], longest) for at in (0, 1))
+    populations = [sight.population for sight in sights if sight.population is not None]
+    population = None
+    if populations:
+        columns = {}
+        for field in fields(PopulationSight):
+            values = [getattr(one, field.name) for one in populations]
+            if field.name in _OF_ALL:  # of each pair its own
+                values = [
+                    np.broadcast_to(value, (len(one.texts), *value.shape))
+                    if value.ndim == _OF_ALL[field.name]
+                    else value
+                    for value, one in zip(values, populations, strict=True)
+                ]
+            by_text = field.name in ("to_mean", "to_cohort", "inside")
+            columns[field.name] = _stacked(values, longest if by_text else 0)
+        population = PopulationSight(**columns)
+    return Sight(
+        (first, second),
+        _stacked([sight.noise for sight in sights], longest),
+        _stacked([sight.genre for sight in sights], longest),
+        _stacked([_widened(sight.rest, 2, longest) for sight in sights], longest),
+        population,
+    )
+
+
+def _stacked(arrays: Sequence[npt.NDArray[Any]], texts: int) -> npt.NDArray[Any]:
+    """(pairs, ...): one after the other; with zeros for texts that a pair lacks."""
+    return np.concatenate([_widened(array, 1, texts) for array in arrays])
+
+
+def _widened(array: npt.NDArray[Any], axis: int, texts: int) -> npt.NDArray[Any]:
+    if not texts or array.shape[axis] == texts:
+        return array
+    widths = [(0, 0)] * array.ndim
+    widths[axis] = (0, texts - array.shape[axis])
+    return np.pad(array, widths)
+
+
+_OF_ALL = {"cohort": 2, "cohort_squares": 1}  # dimensions where all pairs have one population
+
+
+def noise_of(log_tokens: FloatArray) -> FloatArray:
+    """What a text's length makes of the variance that it adds: 1 at 650 tokens, less if longer."""
+    return np.asarray(np.sqrt(USUAL_TOKENS / np.clip(np.exp(log_tokens), *_TOKENS)))
+
+
+@dataclass(frozen=True)
+class Centre:
+    """What is known of c for each pair: a Gaussian, its variances totals over a part."""
+
+    genre_shares: FloatArray  # (pairs, genres + 1): of each known genre, last of any other
+    mean: FloatArray  # (pairs, directions): genre part
+    variance: FloatArray  # (pairs, directions)
+    pull: FloatArray  # (pairs,): of the population's mean in the mean of the rest
+    rest_variance: FloatArray  # (pairs,)
+
+    @classmethod
+    def of(cls, levels: Levels, genres: Genres, sight: Sight) -> Centre:
+        """The mixture over genres as one Gaussian, then the population as more texts of it.
+
+        A population says what genre it is of; without one, the texts themselves do.
+        """
+        part, rest, size = levels.genre_part, levels.rest, genres.directions
+        population = sight.population
+        if population is None:
+            present = sight.of_side[0] | sight.of_side[1]  # (pairs, texts)
+            near, spread = _middle(part, size, sight.genre, sight.noise, present)
+        else:
+            text = part.text + part.length * population.noise
+            near = population.mean
+            spread = (part.author / population.authors + text / population.texts) / size
+        alone = population is None
+        shares = _genre_shares(levels, genres, near, spread[:, None], alone=alone)
+        places, spread_of_genres = genres.places, levels.unknown_genre * genres.variances
+        mean = shares[:, :-1] @ places
+        variance = levels.known_genre / size + shares[:, :-1] @ np.square(places) - np.square(mean)
+        variance = np.maximum(variance + shares[:, -1:] * spread_of_genres, _LEAST)
+        rest_variance = levels.known_genre_rest + shares[:, -1] * levels.unknown_genre_rest
+        pull = np.zeros(len(shares))
+        if population is not None:
+            precision = 1 / variance + 1 / spread[:, None]
+            mean = (mean / variance + near / spread[:, None]) / precision
+            variance = 1 / precision
+            text = rest.text + rest.length * population.noise
+            noise_of_mean = rest.author / population.authors + text / population.texts
+            pull = rest_variance / (rest_variance + noise_of_mean)
+            rest_variance = (1 - pull) * rest_variance
+        return cls(shares, mean, variance, pull, rest_variance)
+
+
+def _middle(
+    part: Part, size: int, genre: FloatArray, noise: FloatArray, present: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Where texts lie on average (pairs, directions), and the variance of that (pairs,)."""
+    texts = present.sum(axis=1)  # (pairs,)
+    near = (genre * present[:, :, None]).sum(axis=1) / texts[:, None]
+    length = part.length * (noise * present).sum(axis=1) / texts
+    return near, (part.author + (part.text + length) / texts) / size
+
+
+def _genre_shares(
+    levels: Levels,
+    genres: Genres,
+    near: FloatArray,
+    spread: FloatArray,
+    *,
+    alone: bool,
+) -> FloatArray:
+    """(pairs, genres + 1): the posterior of each known genre, and last of any other."""
+    sharpness = levels.genre_sharpness_alone if alone else levels.genre_sharpness
+    places, size = genres.places, genres.directions
+    nearby = levels.known_genre / size + spread  # (pairs, 1)
+    apart = np.square(near).sum(axis=1, keepdims=True) - 2 * near @ places.T
+    apart += np.square(places).sum(axis=1)  # (pairs, genres)
+    log_known = apart / nearby + size * np.log(nearby)
+    other = levels.known_genre / size + levels.unknown_genre * genres.variances + spread
+    log_other = (np.square(near) / other + np.log(other)).sum(axis=1, keepdims=True)
+    logits = -0.5 * sharpness * np.concatenate([log_known, log_other], axis=1)
+    logits[:, -1] += levels.unknown_log_odds
+    logits -= logits.max(axis=1, keepdims=True)
+    shares = np.exp(logits)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def genre_shares(
+    levels: Levels, genres: Genres, to_genres: FloatArray, log_tokens: FloatArray
+) -> FloatArray:
+    """(genres + 1,): of which genre some texts are, taken to be of one; last, of none known.
+
+    `to_genres` (texts, genres) are products with the centres.
+    """
+    present = np.ones((1, len(to_genres)), dtype=bool)
+    near, spread = _middle(
+        levels.genre_part,
+        genres.directions,
+        genres.coordinates(to_genres)[None],
+        noise_of(log_tokens)[None],
+        present,
+    )
+    return np.asarray(_genre_shares(levels, genres, near, spread[:, None], alone=True)[0])
+
+
+def one_genre(levels: Levels, genres: Genres, sight: Sight) -> FloatArray:
+    """(pairs,): the log Bayes factor, in nats, of one c for both sides against one for each.
+
+    By the directions in which genres differ, as if each side were by an author of its own.
+    """
+    part, size, places = levels.genre_part, genres.directions, genres.places
+    near, spread = zip(
+        *(_middle(part, size, sight.genre, sight.noise, side) for side in sight.of_side),
+        strict=True,
+    )
+    u, v = near  # (pairs, directions)
+    known = levels.known_genre / size
+    one, other = (known + of_side[:, None] for of_side in spread)  # (pairs, 1)
+    lengths = np.square(places).sum(axis=1)  # (genres,)
+    first, second = (
+        np.square(at).sum(axis=1, keepdims=True) - 2 * at @ places.T + lengths for at in near
+    )  # (pairs, genres)
+    across = (u * v).sum(axis=1, keepdims=True) - (u + v) @ places.T + lengths
+    both = one * other - known**2  # determinant
+    together = (other * first + one * second - 2 * known * across) / both + size * np.log(both)
+    alone = [first / one + size * np.log(one), second / other + size * np.log(other)]
+    # Of a genre that is not known, direction by direction.
+    broad = known + levels.unknown_genre * genres.variances  # (directions,)
+    one, other = (broad + of_side[:, None] for of_side in spread)  # (pairs, directions)
+    both = one * other - broad**2
+    of_both = (other * u**2 + one * v**2 - 2 * broad * u * v) / both + np.log(both)
+    of_each = [u**2 / one + np.log(one), v**2 / other + np.log(other)]
+    prior = np.append(np.zeros(len(places)), levels.unknown_log_odds)
+    prior -= np.logaddexp.reduce(prior)
+
+    def log_density(of_known: FloatArray, of_unknown: FloatArray) -> FloatArray:
+        terms = np.concatenate([of_known, of_unknown.sum(axis=1, keepdims=True)], axis=1)
+        return np.asarray(np.logaddexp.reduce(prior - 0.5 * terms, axis=1))
+
+    two = [log_density(*side) for side in zip(alone, of_each, strict=True)]
+    return log_density(together, of_both) - two[0] - two[1]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one member says of some pairs, in nats."""
+
+    log_bayes_factor: FloatArray  # (pairs,)
+    against: tuple[FloatArray, FloatArray] | None = None  # (pairs, cohort): each side, each text
+    kept: BoolArray | None = None  # (pairs, cohort): which of these are none of the pair's own
+    fit: FloatArray | None = None  # (pairs,): how much better the population fits than none
+    one_genre: FloatArray | None = None  # (pairs,): see `one_genre`; without a population
+
+
+class Comparison:
+    """Both sides of some pairs as they are seen from the centre that they share."""
+
+    def __init__(self, levels: Levels, genres: Genres, sight: Sight) -> None:
+        self.levels, self.genres, self.sight = levels, genres, sight
+        self.centre = centre = Centre.of(levels, genres, sight)
+        part, rest, size = levels.genre_part, levels.rest, genres.directions
+        self.genre = sight.genre - centre.mean[:, None]  # (pairs, texts, directions)
+        self.rest = sight.rest  # (pairs, texts, texts)
+        population = sight.population
+        if population is not None:
+            pull = centre.pull[:, None]
+            along = pull * population.to_mean  # (pairs, texts)
+            square = (centre.pull**2 * population.mean_square)[:, None, None]
+            self.rest = self.rest - along[:, :, None] - along[:, None, :] + square
+        text, genre_text = (
+            rest.text + rest.length * sight.noise,
+            part.text + part.length * sight.noise,
+        )
+        expected = (centre.rest_variance + size * centre.variance.mean(axis=1))[:, None]
+        expected = expected + rest.author + text + part.author + genre_text  # (pairs, texts)
+        squares = np.einsum("ptt->pt", self.rest) + np.square(self.genre).sum(axis=2)
+        # Texts farther from c than is expected do not count for more: tails are not Gaussian.
+        self.scale = (expected / np.maximum(squares, _LEAST)) ** (levels.length_power / 2)
+        self.side_variance: list[tuple[FloatArray, FloatArray]] = []  # (pairs,) of rest, of genre
+        self.weights: list[tuple[FloatArray, FloatArray]] = []  # (pairs, texts)
+        for side in sight.of_side:
+            precisions = [np.where(side, 1 / variance, 0) for variance in (text, genre_text)]
+            totals = [np.maximum(precision.sum(axis=1), _LEAST) for precision in precisions]
+            self.side_variance.append((1 / totals[0], 1 / totals[1]))
+            scaled = [self.scale * p / t[:, None] for p, t in zip(precisions, totals, strict=True)]
+            self.weights.append((scaled[0], scaled[1]))
+        # Each side as the mean of its texts, by their precisions.
+        self.sides = [
+            np.einsum("pt,ptr->pr", weights, self.genre) for _, weights in self.weights
+        ]  # (pairs, directions)
+
+    def rest_product(self, one: int, other: int) -> FloatArray:
+        """(pairs,): of two sides, in the directions in which genres do not differ."""
+        first, second = self.weights[one][0], self.weights[other][0]
+        return np.asarray(np.einsum("ps,pst,pt->p", first, self.rest, second))
+
+    def pair_terms(self) -> tuple[Terms, Terms]:
+        """What the evidence is made of: of the genre part, by direction, and of the rest."""
+        part, rest, size = self.levels.genre_part, self.levels.rest, self.genres.directions
+        one, other = self.side_variance
+        genre = Terms.of(
+            part.author / size,
+            self.centre.variance,
+            one[1][:, None] / size,
+            other[1][:, None] / size,
+        )
+        return genre, Terms.of(rest.author, self.centre.rest_variance, one[0], other[0])
+
+    def log_bayes_factor(self) -> FloatArray:
+        """(pairs,): in nats."""
+        genre, rest = self.pair_terms()
+        first, second = self.sides
+        of_genre = genre.evidence(first**2, second**2, first * second).mean(axis=1)
+        of_rest = rest.evidence(
+            self.rest_product(0, 0), self.rest_product(1, 1), self.rest_product(0, 1)
+        )
+        directions = self.levels.genre_part.directions, self.levels.rest.directions
+        return np.asarray(directions[0] * of_genre + directions[1] * of_rest)
+
+    def log_density(self) -> FloatArray:
+        """(pairs,): of the mean of all texts of a pair, given where c is; less a constant."""
+        part, rest, size = self.levels.genre_part, self.levels.rest, self.genres.directions
+        present = (self.sight.of_side[0] | self.sight.of_side[1]).astype(np.float64)
+        shares = present / present.sum(axis=1, keepdims=True)  # (pairs, texts)
+        noise = (shares * self.sight.noise).sum(axis=1) * shares.max(axis=1)  # (pairs,)
+        weight = shares.max(axis=1)
+        genre = np.square(np.einsum("pt,ptr->pr", shares, self.genre))  # (pairs, directions)
+        spread = (part.author + part.text * weight + part.length * noise)[:, None] / size
+        spread = spread + self.centre.variance
+        of_genre = (genre / spread + np.log(spread)).mean(axis=1)
+        distance = np.einsum("ps,pst,pt->p", shares, self.rest, shares)
+        spread = rest.author + rest.text * weight + rest.length * noise + self.centre.rest_variance
+        of_rest = distance / spread + np.log(spread)
+        directions = part.directions, rest.directions
+        return np.asarray(-0.5 * (directions[0] * of_genre + directions[1] * of_rest))
+
+    def against(self, side: int) -> FloatArray:
+        """(pairs, cohort): of a side with each text of the population, as if that were not in it.
+
+        Texts of the population count as of its mean length.
+        """
+        population, levels, size = self.sight.population, self.levels, self.genres.directions
+        assert population is not None
+        part, rest, centre = levels.genre_part, levels.rest, self.centre
+        n, noise = population.texts[:, None], population.noise[:, None]  # (pairs, 1)
+        authors = population.authors[:, None]
+        text, genre_text = rest.text + rest.length * noise, part.text + part.length * noise
+        # The mean without the text, and how far c is then known.
+        squares, to_mean = population.cohort_squares, population.cohort_to_mean
+        before = (centre.rest_variance / (1 - centre.pull))[:, None]  # without a population
+        of_mean = (rest.author / authors + text / n) * n / (n - 1)
+        pull = before / (before + of_mean)
+        rest_variance = (1 - pull) * before
+        mean_square = n**2 * population.mean_square[:, None] - 2 * n * to_mean + squares
+        mean_square = mean_square / (n - 1) ** 2  # (pairs, cohort)
+        others_to_mean = (n * to_mean - squares) / (n - 1)
+        far = np.maximum(squares - 2 * pull * others_to_mean + pull**2 * mean_square, _LEAST)
+        weights, genre_weights = self.weights[side]
+        total = weights.sum(axis=1)[:, None]
+        to_cohort = np.einsum("pt,ptc->pc", weights, population.to_cohort)
+        along = (weights * population.to_mean).sum(axis=1)[:, None]
+        along = (n * along - to_cohort) / (n - 1)  # with the mean without the text
+        product = to_cohort - pull * along
+        product += total * (pull**2 * mean_square - pull * others_to_mean)
+        square = np.einsum("ps,pst,pt->p", weights, self.sight.rest, weights)[:, None]
+        square = square - 2 * total * pull * along + (total * pull) ** 2 * mean_square
+        # The same in the genre part, where the centre without a text is a line in that text.
+        of_mean = (part.author / authors + genre_text / n) * n / size  # times n
+        precision = 1 / centre.variance - 1 / of_mean  # (pairs, directions)
+        constant, slope = centre.mean / centre.variance / precision, -1 / of_mean / precision
+        variance = 1 / precision
+        side_at = np.einsum("pt,ptr->pr", genre_weights, self.sight.genre)
+        share = genre_weights.sum(axis=1)[:, None]
+        of_side = _Line(side_at - share * constant, -share * slope)
+        of_text = _Line(-constant, 1 - slope)
+        cohort = population.cohort
+        genre_far = of_text.times(of_text, np.ones_like(variance), cohort)  # (pairs, cohort)
+        expected = rest_variance + variance.sum(axis=1)[:, None]
+        expected = expected + rest.author + text + part.author + genre_text
+        scale = (expected / np.maximum(far + genre_far, _LEAST)) ** (levels.length_power / 2)
+        own, genre_own = (one[:, None] for one in self.side_variance[side])
+        terms = Terms.of(rest.author, rest_variance, own, text)
+        of_rest = terms.evidence(square, far * scale**2, product * scale)
+        terms = Terms.of(part.author / size, variance, genre_own / size, genre_text / size)
+        of_genre = terms.constant.sum(axis=1, keepdims=True)
+        of_genre = of_genre + of_side.times(of_side, terms.first, cohort)
+        of_genre = of_genre + of_text.times(of_text, terms.second, cohort) * scale**2
+        of_genre = of_genre + of_side.times(of_text, terms.across, cohort) * scale
+        return np.asarray(rest.directions * of_rest + part.directions / size * of_genre)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Coordinates that are a line in those of a text y of the population: constant + slope * y."""
+
+    constant: FloatArray  # (pairs, directions)
+    slope: FloatArray  # (pairs, directions)
+
+    def times(self, other: _Line, weight: FloatArray, cohort: FloatArray) -> FloatArray:
+        """(pairs, cohort): the product of both, summed over the directions with weights."""
+        weight = np.broadcast_to(weight, self.constant.shape)
+        linear = weight * (self.constant * other.slope + self.slope * other.constant)
+        square = weight * self.slope * other.slope
+        whole = (weight * self.constant * other.constant).sum(axis=1, keepdims=True)
+        if cohort.ndim == 2:
+            return np.asarray(whole + linear @ cohort.T + square @ np.square(cohort).T)
+        linear_part = np.einsum("pr,pcr->pc", linear, cohort)
+        return np.asarray(whole + linear_part + np.einsum("pr,pcr->pc", square, np.square(cohort)))
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The log Bayes factor of two sides in one direction, a quadratic form of both.
+
+    `constant + first u^2 + second v^2 + across u v`: the difference of the log densities of (u, v),
+    whose covariance is `shared + author` for one author and `shared` for two.
+    """
+
+    constant: FloatArray
+    first: FloatArray
+    second: FloatArray
+    across: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        author: float,
+        shared: FloatArray,
+        first: FloatArray | float,
+        second: FloatArray | float,
+    ) -> Terms:
+        """From variances: of authors, of c, and of what is left of each side's texts."""
+        one, other = shared + author + first, shared + author + second
+        same = one * other - (shared + author) ** 2  # determinants
+        different = one * other - shared**2
+        less = 0.5 * (1 / different - 1 / same)
+        return cls(
+            0.5 * (np.log(different) - np.log(same)),
+            np.asarray(less * other),
+            np.asarray(less * one),
+            np.asarray((shared + author) / same - shared / different),
+        )
+
+    def evidence(self, first: FloatArray, second: FloatArray, across: FloatArray) -> FloatArray:
+        """From squares of both sides and their product."""
+        return np.asarray(
+            self.constant + self.first * first + self.second * second + self.across * across
+        )
+
+
+def compare(levels: Levels, genres: Genres, sight: Sight, *, with_cohort: bool = True) -> Evidence:
+    """The log Bayes factors of pairs; with a population, also of each side with its texts."""
+    comparison = Comparison(levels, genres, sight)
+    factors = comparison.log_bayes_factor()
+    if sight.population is None:
+        return Evidence(factors, one_genre=one_genre(levels, genres, sight))
+    against = (comparison.against(0), comparison.against(1)) if with_cohort else None
+    alone = Comparison(levels, genres, replace(sight, population=None))
+    fit = comparison.log_density() - alone.log_density()
+    return Evidence(factors, against, sight.population.kept, fit)
+
+
+# Parameters in a row, each free to be any number, as they are fitted
+
+
+def unrestricted(levels: Levels) -> FloatArray:
+    """(parameters,): variances and exponents as logarithms."""
+    values = [np.log(max(value, 1e-12)) for value in _positive(levels)]
+    return np.array([*values, levels.unknown_log_odds, levels.length_power])
+
+
+def restricted(values: FloatArray) -> Levels:
+    """The parameters that `unrestricted` made these numbers of."""
+    *logs, odds, power = values.tolist()
+    exponentials = [float(np.exp(value)) for value in logs]
+    count = len(fields(Part))
+    names = [field.name for field in fields(Part)]
+    genre_part, rest = (
+        Part(**dict(zip(names, exponentials[at : at + count], strict=True))) for at in (0, count)
+    )
+    singles = dict(zip(_SINGLE, exponentials[2 * count :], strict=True))
+    return Levels(
+        genre_part=genre_part, rest=rest, unknown_log_odds=odds, length_power=power, **singles
+    )
+
+
+_SINGLE = (
+    "known_genre",
+    "unknown_genre",
+    "known_genre_rest",
+    "unknown_genre_rest",
+    "genre_sharpness",
+    "genre_sharpness_alone",
+)
+
+
+def _positive(levels: Levels) -> list[float]:
+    parts = [
+        getattr(part, f.name) for part in (levels.genre_part, levels.rest) for f in fields(Part)
+    ]
+    return [*parts, *(getattr(levels, name) for name in _SINGLE)]

@@ -1,0 +1,409 @@
+"""Calibrate a model on cases of authors it has never seen."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations_with_replacement
+from pathlib import Path
+
+import numpy as np
+
+import adhominem
+from adhominem.arrays import BoolArray, FloatArray, Levs
+from adhominem.errors import AdHominemWarning, InputError, OptionError
+from adhominem.evaluation.answers import answers_from
+from adhominem.evaluation.measures import measure
+from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.workers import Encode, encoder
+from adhominem.model.calibration import CalibrationReport, Validation, write_calibration
+from adhominem.model.card import calibrated_card, read_card
+from adhominem.model.folder import is_shipped, member_folders, model_folder
+from adhominem.model.writing import trained_on
+from adhominem.pairs.passages import without_recurring
+from adhominem.score.calibration import Bounds, Calibration, Conditions, cells
+from adhominem.score.decision import probability_same_author
+from adhominem.score.fitting import (
+    Fitted,
+    empirical_bounds,
+    fit,
+    fit_one_genre,
+    group_weights,
+)
+from adhominem.score.members import MemberScorer
+from adhominem.score.scorer import Scorer
+from adhominem.text.files import Document
+from adhominem.text.writing import locked
+from adhominem.training.known_texts import Texts, read_sets
+from adhominem.training.simulate import CaseTexts, conditions
+from adhominem.training.simulated_cases import Part, SimulatedCases, merged
+from adhominem.verify.verifier import Verifier, load
+
+LENGTHS = (100, 150, 250, 500, 1_000)  # words that texts are cut to, beside whole ones
+_CASES = 12  # of each class, of each set under each condition
+_OF_GENRE = 200  # texts of a set, and pairs, that show what sets genres apart
+_FOLDS = 5
+_FEWEST = 30  # cases of each class: fewer fix no parameters
+_FEWEST_AUTHORS = 2 * _FOLDS  # with several texts
+_FEW_AUTHORS = 20  # with fewer, there is a warning; of many sets, smaller ones are left out
+_FEWEST_SETS = 3  # that a set is left out of: with fewer, authors are
+_FEWEST_IN_CELL = 100  # cases of each class, on which bounds rest
+_LENGTHS = (0.005, 0.998)  # shares of texts between which nearly all lengths lie
+
+
+def calibrate_model(
+    folder: str | Path,
+    sets: Mapping[str, Texts] | Iterable[str | Path],
+    *,
+    lengths: Sequence[int] = LENGTHS,
+    cases: int = _CASES,
+    jobs: int | None = 1,
+    device: str = "cpu",
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> CalibrationReports:
+    """Fit the three-level model of each member to cases of known authors, and save it.
+
+    Each set holds texts of one genre by known authors, as documents or as pairs, given by name or
+    as a path; what cannot be read there goes to `skipped`. Cases are made of them under all
+    conditions that users have (`jobs.simulate`): several known texts or one, texts cut to one of
+    `lengths` words, populations of other authors' texts, small and large, or none; at most `cases`
+    of each class, set and condition. Where the model knows a genre by the name of the set, half of
+    the cases are seen as if it did not, and without a population all are, both ways. Each set under
+    each condition counts by the root of its cases.
+    """
+    texts = read_sets(sets, skipped)
+    folder = model_folder(folder)
+    if is_shipped(folder):
+        raise copy_first(folder)
+    _check_authors(folder, {one.author for documents in texts.values() for one in documents})
+    # A notice that recurs under the texts of a set says nothing of their authors.
+    material = [
+        CaseTexts(name, without_recurring(documents)[0], lengths)
+        for name, documents in texts.items()
+    ]
+    count = sum(len(of_set.documents) for of_set in material)
+    with locked(folder), watch("encoding", count) as on_documents:
+        _check_enough(texts)
+        verifier = load(folder, device=device)
+        with encoder(folder, verifier, jobs, device) as encode:
+            return _calibrate(folder, verifier, material, cases, encode, on_documents)
+
+
+def copy_first(folder: Path) -> OptionError:
+    """The error of calibrating a shipped model itself."""
+    return OptionError(
+        f"{folder.name} comes with the package, and all that use it rely on its calibration; "
+        f"copy it first (cp -r {folder} my-model) and calibrate the copy"
+    )
+
+
+def _calibrate(
+    folder: Path,
+    verifier: Verifier,
+    material: Sequence[CaseTexts],
+    cases: int,
+    encode: Encode,
+    on_documents: Callable[[int], None],
+) -> CalibrationReports:
+    card = read_card(folder)
+    # As if it had never been calibrated: what it was calibrated to before must not count twice.
+    scorer = Scorer.of([member.scorer for member in verifier.members], None, name=verifier.name)
+    names = tuple(of_set.name for of_set in material)
+    parts: list[Part] = []
+    numbers: dict[object, int] = {}  # of all cases
+    some: list[tuple[Levs, list[str]]] = []  # of each set: LEVs, and authors
+    for of_set in material:
+        if not of_set.documents:
+            continue
+        levs = of_set.encode(encode, on_documents)
+        some.append(_some_of(levs, of_set.documents))
+        simulated = SimulatedCases(scorer, of_set, levs, names, numbers)
+        for number, condition in enumerate(conditions()):
+            drawn = of_set.cases(condition, cases, seed=number)
+            if drawn is not None:
+                parts += simulated.parts(drawn)
+    _check_cases(parts)
+    fitting = _Fitting(scorer.members, parts)
+    alone = fitting.report(names, population=False)
+    assert alone is not None  # both classes were checked for
+    calibration = with_one_genre(verifier, fitting.calibration, some)
+    reports = CalibrationReports(calibration, alone, fitting.report(names, population=True))
+    validation = fitting.validation()
+    write_calibration(
+        folder,
+        calibration,
+        reports.alone,
+        reports.population,
+        adhominem.__version__,
+        validation,
+        card=card and calibrated_card(card, calibration, alone, reports.population, validation),
+    )
+    return reports
+
+
+def _some_of(levs: Levs, documents: Sequence[Document]) -> tuple[Levs, list[str]]:
+    """Some texts of a set by chance: their LEVs and authors."""
+    rows = np.random.default_rng(0).permutation(len(documents))[:_OF_GENRE]
+    return levs[rows], [documents[at].author for at in rows.tolist()]
+
+
+def with_one_genre(
+    verifier: Verifier, calibration: Calibration, sets: Sequence[tuple[Levs, Sequence[str]]]
+) -> Calibration:
+    """A calibration that can also tell whether two sides are of one genre, by texts of several.
+
+    `sets` are the LEVs and the authors of some texts of each.
+    """
+    scorers = [member.scorer for member in verifier.members]
+    scorer = Scorer.of(scorers, calibration, verifier.scorer.lead)
+    rng = np.random.default_rng(0)
+    evidence, is_one = [np.zeros(0)], [np.zeros(0, dtype=bool)]
+    for at, (levs, authors) in enumerate(sets):
+        for one in (True, False):
+            others = [at] if one else [number for number in range(len(sets)) if number != at]
+            for number in others:
+                theirs, names = sets[number]
+                count = _OF_GENRE // len(others) + 1
+                first, second = (rng.integers(0, len(of), count) for of in (authors, names))
+                two = [authors[a] != names[b] for a, b in zip(first, second, strict=True)]
+                found = scorer.scores(levs[first[two]], theirs[second[two]]).one_genre
+                if found is not None:
+                    evidence.append(found)
+                    is_one.append(np.full(len(found), one))
+    slope, constant = fit_one_genre(np.concatenate(evidence), np.concatenate(is_one))
+    weights = replace(calibration.weights, genre_slope=slope, genre_constant=constant)
+    return replace(calibration, weights=weights)
+
+
+def _check_enough(texts: Mapping[str, Sequence[Document]]) -> None:
+    """Refuse texts by so few authors that a fold of them is a few people, or nobody."""
+    pieces = {(one.author, one.text) for documents in texts.values() for one in documents}
+    counts = Counter(author for author, _ in pieces)
+    several = sum(count > 1 for count in counts.values())
+    told = f"{len(pieces):,} texts by {len(counts):,} authors, {several:,} of them with two or more"
+    if several < _FEWEST_AUTHORS:
+        raise OptionError(
+            f"{told}; calibrating needs {_FEWEST_AUTHORS} authors with two texts or more, and "
+            f"better {_FEW_AUTHORS}: add texts, several by each author"
+        )
+    if several < _FEW_AUTHORS:
+        warnings.warn(
+            f"{told}: how strong evidence can be rests on few people, and may come out otherwise "
+            f"with others; calibrate with {_FEW_AUTHORS} such authors or more",
+            AdHominemWarning,
+            stacklevel=3,
+        )
+
+
+def _check_cases(parts: Sequence[Part]) -> None:
+    alone = [part.condition for part in parts if not part.condition.population[0]]
+    same = sum(int(cases.same_author.sum()) for cases in alone)
+    different = sum(map(len, alone)) - same
+    if min(same, different) < _FEWEST:
+        raise OptionError(
+            f"the texts make {same:,} cases by the same author and {different:,} by different "
+            f"authors; expected {_FEWEST} of each or more: add texts, several by each author"
+        )
+
+
+@dataclass(frozen=True)
+class CalibrationReports:
+    """What a model was calibrated with, without a population and with one."""
+
+    calibration: Calibration
+    alone: CalibrationReport
+    population: CalibrationReport | None = None
+
+    @property
+    def modes(self) -> dict[str, CalibrationReport]:
+        """The reports by how the texts were scored, in words."""
+        modes = {
+            "without a population": self.alone,
+            "with one": self.population,
+        }
+        return {mode: report for mode, report in modes.items() if report is not None}
+
+
+class _Fitting:
+    """The calibration of a model by some cases, and what it says of each without having seen it."""
+
+    def __init__(self, members: Sequence[MemberScorer], parts: Sequence[Part]) -> None:
+        together = merged(parts)
+        self.parts = parts = [part for part, _ in together]
+        self.sizes = [len(part.condition) for part in parts]
+        self.cases = Validation.joined([part.condition for part in parts])
+        self.same_author = self.cases.same_author
+        self.authors = np.concatenate([part.authors for part in parts])  # (cases, 2)
+        self.conditions = Conditions.joined([part.cases.conditions for part in parts])
+        self.weight = group_weights(np.concatenate([of for _, of in together]), self.same_author)
+        self.start = Fitted.start(members)
+
+    @cached_property
+    def fitted(self) -> Fitted:
+        """To all cases."""
+        return self._fit(np.ones(len(self.cases), dtype=bool))
+
+    def _fit(self, chosen: BoolArray, begin: Fitted | None = None) -> Fitted:
+        weights = np.split(np.where(chosen, self.weight, 0.0), np.cumsum(self.sizes)[:-1])
+        some = [at for at, weight in enumerate(weights) if weight.any()]
+        return fit(
+            [self.parts[at].cases for at in some], [weights[at] for at in some], self.start, begin
+        )
+
+    @cached_property
+    def crossed(self) -> FloatArray:
+        """(cases,): each by parameters that were fitted without its set, without bounds.
+
+        Nor do they know either of its authors, in any set. Of few sets, or sets by the same
+        authors, this is all: authors are dealt into folds, and a case is judged by all cases that
+        have no author in the folds of its own two.
+        """
+        factors = np.zeros(len(self.cases))
+        for tested, others in self._folds():
+            if not tested.any():
+                continue
+            if len(np.unique(self.same_author[others])) < 2:
+                raise OptionError(
+                    f"the cases are by {len(np.unique(self.authors)):,} authors, too few to "
+                    "check some by the others; add texts, several by each author"
+                )
+            left = self._fit(others, self.fitted)
+            for at, rows in enumerate(np.split(np.arange(len(tested)), np.cumsum(self.sizes)[:-1])):
+                if tested[rows].any():
+                    chosen = rows[tested[rows]]
+                    factors[chosen] = left.log_bayes_factor(self.parts[at].cases)[tested[rows]]
+        return factors
+
+    def _folds(self) -> list[tuple[BoolArray, BoolArray]]:
+        """(cases,) twice, of each fold: the cases in it, and those that it is judged by."""
+        sets = np.unique(self.cases.genre)
+        if len(sets) >= _FEWEST_SETS:
+            folds = [sets[at::_FOLDS] for at in range(min(_FOLDS, len(sets)))]
+            of_sets = [np.isin(self.cases.genre, fold) for fold in folds]
+            by_set = [
+                (inside, np.asarray(~inside & ~self._share_authors(inside))) for inside in of_sets
+            ]
+            if all(
+                np.bincount(self.same_author[others], minlength=2).min() >= _FEWEST
+                for _, others in by_set
+            ):
+                return by_set
+        names, numbers = np.unique(self.authors, return_inverse=True)
+        fold = np.random.default_rng(0).permutation(len(names)) % _FOLDS
+        of_cases = np.sort(fold[numbers.reshape(self.authors.shape)], axis=1)  # (cases, 2)
+        return [
+            (
+                np.asarray((of_cases == two).all(axis=1)),
+                np.asarray(~np.isin(of_cases, two).any(axis=1)),
+            )
+            for two in combinations_with_replacement(range(_FOLDS), 2)
+        ]
+
+    def _share_authors(self, inside: BoolArray) -> BoolArray:
+        return np.asarray(np.isin(self.authors, np.unique(self.authors[inside])).any(axis=1))
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """The model's, with bounds that rest on cases which their parameters had not seen."""
+        lower, upper = empirical_bounds(self.crossed, self.same_author)
+        shortest, longest = np.exp(np.quantile(self.conditions.log_tokens, _LENGTHS))
+        return Calibration(
+            members=self.fitted.levels,
+            layer_weights=self.fitted.layer_weights,
+            weights=self.fitted.weights,
+            lower_bound=lower,
+            upper_bound=upper,
+            bounds=_widened(tuple(self._bounds())),
+            tokens=(float(shortest), float(longest)),
+        )
+
+    def _bounds(self) -> Iterable[Bounds]:
+        """What the cases of each cell of conditions support."""
+        places = cells(self.conditions)  # (3, cases)
+        for place in np.unique(places, axis=1).T:
+            inside = (place == places.T).all(axis=1)
+            same = self.same_author[inside]
+            if min(same.sum(), (~same).sum()) >= _FEWEST_IN_CELL:
+                lower, upper = empirical_bounds(self.crossed[inside], same)
+                texts, tokens, population = place.tolist()
+                yield Bounds(
+                    texts=texts,
+                    tokens=tokens,
+                    population=population,
+                    lower=lower,
+                    upper=upper,
+                    same_author=int(same.sum()),
+                    different_authors=int((~same).sum()),
+                )
+
+    @cached_property
+    def bounded(self) -> FloatArray:
+        """(cases,): the log Bayes factors of `crossed`, within the bounds of the model."""
+        return np.clip(self.crossed, *self.calibration.limits(self.conditions))
+
+    def report(self, sets: tuple[str, ...], *, population: bool) -> CalibrationReport | None:
+        """How good the model is for genres, or at least authors, that it has not seen."""
+        chosen = (self.cases.population > 0) == population
+        if len(np.unique(self.same_author[chosen])) < 2:
+            return None
+        before = np.concatenate([self.start.log_bayes_factor(part.cases) for part in self.parts])
+        return CalibrationReport(
+            cases=int(chosen.sum()),
+            sets=sets,
+            same_author=int(self.same_author[chosen].sum()),
+            authors=len(np.unique(self.authors[chosen])),
+            before=_measures(before[chosen], self.same_author[chosen]),
+            after=_measures(self.bounded[chosen], self.same_author[chosen]),
+        )
+
+    def validation(self) -> Validation:
+        """The cases, each by parameters that were fitted without its genre and its authors."""
+        return replace(self.cases, log_bayes_factor=self.bounded.astype(np.float32))
+
+
+def _widened(bounds: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
+    """What fewer or shorter texts support, or a smaller population, more of them support, too."""
+
+    def no_better(one: Bounds, other: Bounds) -> bool:
+        return (
+            one.texts <= other.texts
+            and one.tokens <= other.tokens
+            and one.population <= other.population
+        )
+
+    return tuple(
+        replace(
+            cell,
+            lower=min(one.lower for one in bounds if no_better(one, cell)),
+            upper=max(one.upper for one in bounds if no_better(one, cell)),
+        )
+        for cell in bounds
+    )
+
+
+def _measures(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:
+    value = probability_same_author(log_bayes_factor)
+    return measure(answers_from("", value, log_bayes_factor, same_author))
+
+
+def _check_authors(folder: Path, names: set[str]) -> None:
+    by_member = [trained_on(member, names) for member in member_folders(folder)]
+    for known in by_member:
+        if known:
+            names_known = ", ".join(sorted(known)[:5]) + (", ..." if len(known) > 5 else "")
+            raise OptionError(
+                f"the model was trained on {len(known):,} of the {len(names):,} authors of these "
+                f"texts ({names_known}), where it is surer than it may "
+                "be elsewhere; expected texts by other authors"
+            )
+    if None in by_member:
+        warnings.warn(
+            f"{folder} does not say whom it was trained on: make sure that none of these authors "
+            "was among them",
+            AdHominemWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,316 @@
+"""Models made: trained, from packed texts to a folder, or put together as an ensemble.
+
+While a training run goes on, everything is in OUTPUT.training: for each member its checkpoints and
+its log. At the end the model moves to OUTPUT. A run that was killed goes on with `resume`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import adhominem
+from adhominem.config import Config, NgramConfig
+from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
+from adhominem.evaluation.pan import table_row
+from adhominem.jobs.inputs import Watch, open_corpora, unwatched
+from adhominem.model.card import ensemble_card
+from adhominem.model.files import ModelFiles, reading
+from adhominem.model.folder import (
+    check_members,
+    member_files,
+    model_folder,
+    read_models,
+    read_scores,
+)
+from adhominem.model.layout import AUTHORS, LAYOUT
+from adhominem.model.member import AnyModel
+from adhominem.model.writing import training_authors, write_ensemble, write_genres
+from adhominem.score.decision import ensemble_probability, probability_same_author
+from adhominem.text.corpus import PackedCorpus, is_packed
+from adhominem.text.files import check_none_read_in, noting_inputs, read_text, real_path
+from adhominem.text.normalisation import Normaliser
+from adhominem.text.writing import check_output, locked, write_folder
+from adhominem.training.fit_genres import fit_genres
+
+# Looked for before the first step: the last ones are needed when all the work is done.
+_LIBRARIES = ("torch", "safetensors", "matplotlib")
+
+
+def train(
+    corpus: PackedCorpus,
+    dev: Mapping[str, PackedCorpus],
+    output: str | Path,
+    *,
+    config: Config | NgramConfig | None = None,
+    members: int = 1,
+    device: str = "auto",
+    resume: bool = False,
+    on_event: Callable[[dict[str, Any]], None] = lambda event: None,
+) -> list[AnyModel]:
+    """Train a model, or an ensemble of several, and write its folder.
+
+    `corpus` comes from `prepare`, each dev set from `prepare_pairs`. `on_event` hears of each
+    step and each epoch. Started by `torchrun`, all processes share each batch.
+    """
+    for library in _LIBRARIES:
+        if find_spec(library) is None:
+            raise MissingExtraError(library, "train", "training")
+    from adhominem.training import distributed
+    from adhominem.training.checkpoint import Task
+    from adhominem.training.train_network import pick_device, train_member
+    from adhominem.training.train_ngrams import train_ngrams
+
+    config = config or Config()
+    _check_members(config, members)
+    _check_data(corpus, dev, config.normaliser)
+    seeds = range(config.training.seed, config.training.seed + members)
+    configs = [config.with_settings([f"training.seed={seed}"]) for seed in seeds]
+    first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the one that writes
+    picked = pick_device(device)
+    with locked(output) if first else nullcontext(), distributed.together(picked):
+        finished, output, work = _places(Path(output), configs, resume)
+        distributed.wait()  # until all have looked; from here on the first one writes
+        if isinstance(config, NgramConfig) and not finished:
+            train_ngrams(Task(corpus, dev, config, work, picked, on_event), output)
+        elif not finished:
+            tasks = [
+                Task(corpus, dev, member, work / f"member-{at + 1}", picked, on_event, at)
+                for at, member in enumerate(configs)
+                if isinstance(member, Config)
+            ]
+            folders = [train_member(task) for task in tasks]
+            if distributed.rank() == 0:
+                _gather(folders, dev, output)
+        if distributed.rank() == 0:
+            shutil.rmtree(work, ignore_errors=True)
+        distributed.wait()
+    return read_models(output)
+
+
+def _check_members(config: Config | NgramConfig, members: int) -> None:
+    if members < 1:
+        raise OptionError(f"members is {members}; expected 1 or more")
+    if isinstance(config, NgramConfig):
+        if members > 1:
+            raise OptionError(
+                f"members is {members}; expected 1, since n-gram models differ little"
+            )
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            raise OptionError("n-gram models are trained by one process; start it without torchrun")
+
+
+def _places(
+    output: Path, configs: Sequence[Config | NgramConfig], resume: bool
+) -> tuple[bool, Path, Path]:
+    """Whether the run was finished before, where its model goes, and where its work lies."""
+    finished = resume and output.is_dir() and any(output.iterdir()) and _is_of(output, configs)
+    output = real_path(output) if finished else check_output(output)
+    work = output.with_name(f"{output.name}.training")
+    check_none_read_in(work)  # it is removed at the end
+    if work.exists() and not resume:
+        raise OptionError(
+            f"{work} holds an unfinished run; go on with it by --resume, or remove it"
+        )
+    return finished, output, work
+
+
+def _is_of(output: Path, configs: Sequence[Config | NgramConfig]) -> bool:
+    """A run that was killed at the very end has left its model, whole, and some of its work."""
+    try:
+        return [model.config for model in read_models(output)] == list(configs)
+    except ModelError:
+        return False
+
+
+def _check_data(
+    corpus: PackedCorpus, dev: Mapping[str, PackedCorpus], normaliser: Normaliser
+) -> None:
+    steps = list(normaliser.steps)
+    for name, packed in {"the corpus": corpus, **dev}.items():
+        used = packed.description.get("normalisation", steps)
+        if used != steps:
+            raise OptionError(
+                f"{name} was prepared with other normalisation steps than the config's; "
+                f"expected {', '.join(steps)}, found {', '.join(used)}"
+            )
+    for name, pairs in dev.items():
+        if pairs.same_author is None:
+            raise OptionError(f"the dev set '{name}' is no pair set; make it with prepare_pairs")
+        if pairs.same_author.all() or not pairs.same_author.any():
+            raise OptionError(
+                f"the dev set '{name}' has only one class of pairs, which no score can rank; "
+                "expected some by the same author and some by different authors"
+            )
+
+
+def _gather(folders: list[Path], dev: Mapping[str, PackedCorpus], output: Path) -> None:
+    """Make the members' folders one."""
+    with write_folder(output) as folder:
+        if len(folders) == 1:
+            shutil.copytree(folders[0], folder, dirs_exist_ok=True)
+            return
+        names = [f"member-{number}" for number in range(1, len(folders) + 1)]
+        for source, name in zip(folders, names, strict=True):
+            shutil.copytree(source, folder / name)
+        scores = _ensemble_scores(folders, dev)
+        card = ensemble_card(names, scores)
+        write_ensemble(folder, names, scores, card, adhominem.__version__)
+
+
+def _ensemble_scores(folders: list[Path], dev: Mapping[str, PackedCorpus]) -> dict[str, Any]:
+    """The dev scores of the members' mean probability."""
+    scores = {}
+    for name, pairs in dev.items():
+        assert pairs.same_author is not None
+        probabilities = []
+        for folder in folders:
+            with np.load(folder.parent / "dev.npz", allow_pickle=False) as by_set:
+                probabilities.append(probability_same_author(by_set[name]))
+        scores[name] = table_row(ensemble_probability(probabilities), pairs.same_author)
+    return scores
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model that was trained, and its scores on the dev sets."""
+
+    model: Path
+    scores: dict[str, Any]  # by dev set; of several members, those of their mean probability
+    members: tuple[dict[str, Any], ...]  # the scores of each member
+
+
+def train_files(
+    corpora: Sequence[str | Path],
+    output: str | Path,
+    *,
+    dev: Sequence[str | Path] = (),
+    config: Config | NgramConfig | None = None,
+    members: int = 1,
+    device: str = "auto",
+    resume: bool = False,
+    skipped: list[InputError] | None = None,
+    on_event: Callable[[dict[str, Any]], None] = lambda event: None,
+) -> TrainedModel:
+    """Train a model on texts, or on one corpus that `prepare` made; see `train`.
+
+    `dev` are pair sets to choose the best epoch by. What is not packed yet is packed for the run.
+    """
+    config = config or Config()
+    with open_inputs(corpora, dev, config.normaliser, skipped) as (corpus, pairs):
+        models = train(
+            corpus,
+            pairs,
+            output,
+            config=config,
+            members=members,
+            device=device,
+            resume=resume,
+            on_event=on_event,
+        )
+    return TrainedModel(Path(output), read_scores(output), tuple(model.scores for model in models))
+
+
+@contextmanager
+def open_inputs(
+    corpora: Sequence[str | Path],
+    dev: Sequence[str | Path],
+    normaliser: Normaliser,
+    skipped: list[InputError] | None,
+) -> Iterator[tuple[PackedCorpus, dict[str, PackedCorpus]]]:
+    """The corpus and the dev pairs to train with; what is not packed yet is packed for the run."""
+    from adhominem.text.prepare import prepare, prepare_pairs
+
+    with noting_inputs(), TemporaryDirectory() as scratch:
+        if len(corpora) == 1 and is_packed(corpora[0]):
+            corpus = PackedCorpus.open(corpora[0])
+        elif any(is_packed(path) for path in corpora):
+            raise OptionError("several inputs, one of them prepared; prepare all of them together")
+        else:
+            packed, (sources, _) = Path(scratch) / "corpus", open_corpora(corpora)
+            corpus = prepare(sources, packed, normaliser=normaliser, skipped=skipped)
+        pairs: dict[str, PackedCorpus] = {}
+        for path in dev:
+            name = real_path(path).name
+            if name in pairs:
+                raise OptionError(f"two dev sets are named '{name}'; rename one")
+            if is_packed(path):
+                pairs[name] = PackedCorpus.open(path)
+            else:
+                pairs[name] = prepare_pairs(
+                    path, Path(scratch) / f"dev-{name}", normaliser=normaliser, skipped=skipped
+                )
+        yield corpus, pairs
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """The folder of an ensemble, and the names of its members."""
+
+    model: Path
+    members: tuple[str, ...]
+
+
+def make_ensemble(
+    members: Sequence[str | Path],
+    output: str | Path,
+    *,
+    corpus: PackedCorpus | str | Path | None = None,
+    about: str | Path = "",
+    watch: Watch = unwatched,
+) -> Ensemble:
+    """Copy the members, folders of models or names of shipped ones, into one folder.
+
+    With the training `corpus`, or its folder, each gets the genres as it sees them, and a
+    two-covariance model of what is left without the genre. `about` is how the model card begins;
+    a Path is that of a file with this text.
+    """
+    if isinstance(about, Path):
+        about = read_text(about)
+    if isinstance(corpus, str | Path):
+        corpus = PackedCorpus.open(corpus)
+    output = check_output(Path(output))
+    parts = [ModelFiles(model_folder(member)) for member in members]
+    sources = [files for part in parts for files in member_files(part)]
+    models = [model for part in parts for model in read_models(part)]
+    if not models:
+        raise OptionError("an ensemble without members; expected at least one")
+    if corpus is None:
+        check_members(models)
+    names = _names([model.folder for model in models])
+    with noting_inputs(), write_folder(output) as folder, watch("fitting") as on_documents:
+        for model, files, name in zip(models, sources, names, strict=True):
+            (folder / name).mkdir()
+            for file in (file for file in LAYOUT if file.kept and files.has(file)):
+                with reading(model.folder, file.name):
+                    (folder / name / file.name).write_bytes(files.read(file))
+            if corpus is not None:
+                write_genres(folder / name, fit_genres(model, corpus, on_documents))
+        listed = [training_authors(model.folder) for model in models]
+        shared, times = Counter(listed).most_common(1)[0]
+        if None in listed or 2 * times <= len(listed):
+            shared = None
+        if shared is not None:  # of most members: once, for all that have no list of their own
+            (folder / AUTHORS.name).write_text(shared, "utf-8")
+        for name, authors in zip(names, listed, strict=True):
+            if authors is not None and authors != shared:
+                (folder / name / AUTHORS.name).write_text(authors, "utf-8")
+        write_ensemble(folder, names, {}, ensemble_card(names, {}, about), adhominem.__version__)
+    return Ensemble(output, tuple(names))
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    names = [real_path(folder).name for folder in folders]
+    if len(set(names)) == len(names):
+        return names
+    return [f"member-{number}" for number in range(1, len(names) + 1)]

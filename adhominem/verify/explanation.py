@@ -1,0 +1,240 @@
+"""Explain a comparison: where the network looked, and what speaks for or against one author.
+
+A text is shown in *passages*. A passage is what a window adds to those before it: neighbouring
+windows overlap by a few tokens, passages do not, so nothing is shown twice. All places are
+character positions in the text as the user gave it.
+
+Attention says where the network looked, not why the comparison came out as it did. For that, the
+log Bayes factor is taken apart, from zero on, where the texts favour neither proposition
+(`scoring.contributions`): among all passages, and once more among n-grams (`Balance`).
+
+How much of it a passage has is seen by leaving it out: what the product of both sides loses, with
+all else held as it is. What is left of the share of its text belongs to passages by their length.
+So the contributions of all passages add up to the log Bayes factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adhominem.arrays import Array32, FloatArray, IntArray
+from adhominem.records import with_schema
+from adhominem.score.decision import VerbalScale
+from adhominem.score.population import Population
+from adhominem.text.exhibits import SideTexts
+from adhominem.verify.comparison import ComparedText, Comparison
+from adhominem.verify.ngram_contributions import (
+    NgramContribution,
+    NgramContributions,
+    explain_ngrams,
+)
+from adhominem.verify.verification import Verification
+from adhominem.verify.verifier import Verifier
+
+
+@dataclass(frozen=True)
+class TokenAttention:
+    """A token, and how much of its passage's attention it got."""
+
+    start: int
+    end: int
+    attention: float  # share; those of a passage sum to 1
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A stretch of a text, with its contribution and its attention."""
+
+    start: int
+    end: int
+    contribution: float  # to the log Bayes factor, in nats
+    attention: float | None  # share of the document's; None where no network looked
+    tokens: tuple[TokenAttention, ...] = ()  # empty where no network looked, or it did not read it
+
+
+@dataclass(frozen=True)
+class ExplainedText:
+    """A text of one side, with its passages in order. White space may lie between two."""
+
+    side: str  # first or second
+    name: str
+    text: str
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What a log Bayes factor is the sum of, in nats. So is the sum of all passages.
+
+    Without an n-gram profile, all of it is the rest.
+    """
+
+    log_bayes_factor: float  # the sum; without the bounds that the model keeps to
+    habits: float  # the n-grams that are listed
+    names: float  # n-grams that are parts of names
+    named: tuple[str, ...]  # some of these names
+    other_ngrams: float
+    rest: float  # what networks see, very rare n-grams, and what both sides avoid
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A comparison, and what made it come out as it did."""
+
+    verification: Verification
+    texts: tuple[ExplainedText, ...]  # those of the first side, then those of the second
+    ngrams: tuple[NgramContribution, ...]  # the strongest first, whatever their sign
+    balance: Balance
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether a network looked at the texts."""
+        return any(
+            passage.attention is not None for text in self.texts for passage in text.passages
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings, with the version of the schema."""
+        return with_schema(self)
+
+
+def explain_texts(
+    verifier: Verifier,
+    first: SideTexts,
+    second: SideTexts,
+    *,
+    population: Population | None = None,
+    prior_same_author: float = 0.5,
+    delta: float = 0.125,
+    scale: VerbalScale | None = None,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Explanation:
+    """Compare two sides as `Verifier.verify` does, and say what made it come out so.
+
+    `on_progress` hears which share of the work is done.
+    """
+    comparison = verifier.compare(first, second, population, attention=True)
+    verification = verifier.judge(comparison, prior_same_author, delta, scale)
+    return explain_comparison(comparison, verification, on_progress)
+
+
+def explain_comparison(
+    comparison: Comparison,
+    verification: Verification,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Explanation:
+    """What made a comparison, whose attention is known, come out so."""
+    steps = len(comparison.texts) + 1
+    texts = []
+    for side, (name, of_side) in enumerate(zip(("first", "second"), comparison.sides, strict=True)):
+        for number, text in enumerate(of_side):
+            texts.append(explain_text(comparison, name, side, number, text))
+            on_progress(len(texts) / steps)
+    ngrams = explain_ngrams(comparison)
+    on_progress(1.0)
+    habits = () if ngrams is None else ngrams.habits
+    return Explanation(verification, tuple(texts), habits, _balance(comparison, ngrams))
+
+
+def _balance(comparison: Comparison, ngrams: NgramContributions | None) -> Balance:
+    whole = comparison.log_bayes_factor
+    ngrams = ngrams or NgramContributions((), 0.0, (), 0.0)
+    habits = sum(habit.contribution for habit in ngrams.habits)
+    return Balance(
+        log_bayes_factor=whole,
+        habits=habits,
+        names=ngrams.names,
+        named=ngrams.named,
+        other_ngrams=ngrams.all - ngrams.names - habits,
+        rest=whole - ngrams.all,
+    )
+
+
+def explain_text(
+    comparison: Comparison, name: str, side: int, number: int, text: ComparedText
+) -> ExplainedText:
+    """A text of a side, which is called `name`, with what each of its passages contributes."""
+    tokenized = text.tokens(comparison.lead)
+    starts = comparison.passages(text)
+    ends = np.append(starts[1:], len(tokenized.tokens))
+    contributions = _contributions(comparison, side, number, ends - starts)
+    attention = _attention(comparison, text, starts)
+    passages = []
+    for at, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        tokens: tuple[TokenAttention, ...] = ()
+        if attention is not None:
+            shares = attention[1][at].tolist()
+            spans = tokenized.spans[start : start + len(shares)].tolist()
+            tokens = tuple(
+                TokenAttention(begin, last, share)
+                for (begin, last), share in zip(spans, shares, strict=True)
+            )
+        passages.append(
+            Passage(
+                int(tokenized.spans[start, 0]),
+                int(tokenized.spans[end - 1, 1]),
+                float(contributions[at]),
+                None if attention is None else float(attention[0][at]),
+                tokens,
+            )
+        )
+    return ExplainedText(name, text.document.id, text.document.text, tuple(passages))
+
+
+def _contributions(comparison: Comparison, side: int, number: int, tokens: IntArray) -> FloatArray:
+    """(passages,): of a text whose passages have so many tokens."""
+    sizes = tokens / tokens.sum()  # (passages,): shares
+    times = 1 - np.eye(len(tokens), dtype=np.int64)  # each left out once
+    if len(tokens) == 1:
+        times = np.ones_like(times)  # without it nothing would be left of the text
+    total = np.zeros(len(tokens))
+    losses = comparison.losses(side, number, times)
+    for contribution, lost in zip(comparison.contributions, losses, strict=True):
+        share = contribution.shares(side)[number]
+        total += lost + sizes * (share - lost.sum())
+    return total
+
+
+def _attention(
+    comparison: Comparison, text: ComparedText, starts: IntArray
+) -> tuple[FloatArray, list[FloatArray]] | None:
+    """Where the networks looked on average: shares of the passages, and of the tokens of each.
+
+    Each sums to 1. There are no tokens of what was not read, and None where no network looked.
+    """
+    of_passages, of_tokens = [], []
+    for member, seen in zip(comparison.members, text.attention, strict=True):
+        if member.tokenizer is not comparison.lead.tokenizer:  # whose tokens are not those shown
+            continue
+        if seen is not None and np.array_equal(seen.windows.starts, starts):
+            of_passages.append(seen.window_attention[0].astype(np.float64))
+            of_tokens.append(
+                _token_shares(seen.token_attention[:, 1:], starts, seen.windows.counts)
+            )
+    if not of_passages:
+        return None
+    tokens = [np.asarray(np.mean(shares, axis=0)) for shares in zip(*of_tokens, strict=True)]
+    return np.mean(of_passages, axis=0), tokens
+
+
+def _token_shares(attention: Array32, starts: IntArray, counts: IntArray) -> list[FloatArray]:
+    """What each token of each passage got, as shares that sum to 1 in a passage.
+
+    `attention` is (windows, tokens). A token of two overlapping windows is shown once, in the
+    passage where it stands, with the mean of what it got in both.
+    """
+    last = int((starts + counts).max())
+    total, seen = np.zeros(last), np.zeros(last)
+    for row, start, count in zip(attention, starts, counts, strict=True):
+        total[start : start + count] += row[:count]
+        seen[start : start + count] += 1
+    mean = total / np.maximum(seen, 1)
+    shares = []
+    for start, end, count in zip(starts, np.append(starts[1:], last), counts, strict=True):
+        of_passage = mean[start : min(end, start + count)]
+        shares.append(of_passage / max(float(of_passage.sum()), 1e-300))
+    return shares

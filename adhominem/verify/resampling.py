@@ -1,0 +1,146 @@
+"""How much a log Bayes factor depends on the texts that happened to be at hand.
+
+On their passages, by a bootstrap: the passages of each text are drawn anew with replacement, and
+all is computed again. A text drawn so has fewer different passages than the real one, and its LEV
+is noisier, so the drawn Bayes factors tend to lie on one side of the real one. Their spread is what
+is asked for: the interval lies around the real one, and reaches to each side in proportion to how
+far the draws lie from their median.
+
+The draws alone are too sure. Passages of one stretch of text have a subject and a mood in common,
+which drawing them anew does not change, and an n-gram drawn twice counts for less than two. When
+both texts are halved, the Bayes factors of the first and of the second halves differ about 1.6
+times as much as the draws let expect (`benchmarks/interval.py`). So the interval is that many times
+as wide. Drawing blocks of neighbouring passages does not make up for it.
+
+On the texts of the population, by halves of it: all is computed again with each of them. On single
+texts of a side that has several, by leaving out each in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from adhominem.arrays import FloatArray, IntArray, Levs
+from adhominem.score.population import FEWEST, Population
+from adhominem.verify.comparison import Comparison
+
+DRAWS = 200
+WIDENED = 1.6  # times as far as the draws: see above
+_LEVEL = 0.95
+_FEWEST_PASSAGES = 4  # of each text: fewer tell nothing of their spread
+_LEVS_AT_ONCE = 128  # of drawn texts, in memory
+_HALVES = 10
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Where the log Bayes factor may well lie, in nats, without bounds."""
+
+    low: float
+    high: float
+    level: float  # share of the draws that it holds before it is widened
+    draws: int
+    seed: int
+
+
+def bootstrap_interval(
+    comparison: Comparison,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Interval | None:
+    """The interval over passages; None where a text has too few of them."""
+    passages = [[len(comparison.passages(text)) for text in side] for side in comparison.sides]
+    if min(map(min, passages)) < _FEWEST_PASSAGES:
+        return None
+    rng = np.random.default_rng(seed)
+    at_once = max(1, _LEVS_AT_ONCE // len(comparison.texts))
+    batches: list[FloatArray] = []
+    for at in range(0, draws, at_once):
+        count = min(at_once, draws - at)
+        drawn = []  # of each side: (draws, texts, lev_size)
+        for side, counts in zip(comparison.sides, passages, strict=True):
+            of_side = []
+            for text, number in zip(side, counts, strict=True):
+                even = np.full(number, 1 / number)
+                times = rng.multinomial(number, even, size=count)  # (draws, passages)
+                of_side.append(comparison.vary(text, times))
+            drawn.append(np.stack(of_side, axis=1))
+        batches.append(comparison.of_pairs(list(drawn[0]), list(drawn[1])))
+        on_progress((at + count) / draws)
+    values = np.concatenate(batches)
+    tails = (1 - _LEVEL) / 2
+    low, high = WIDENED * np.quantile(values - np.median(values), [tails, 1 - tails])
+    whole = comparison.log_bayes_factor
+    return Interval(float(whole + low), float(whole + high), _LEVEL, draws, seed)
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The log Bayes factors with parts of the population, in nats, within the bounds."""
+
+    texts: int  # of each part
+    left_out: int  # texts; 1 where each was left out in turn
+    log_bayes_factors: tuple[float, ...]  # rising
+
+    @property
+    def median(self) -> float:
+        """That in the middle."""
+        return float(np.median(self.log_bayes_factors))
+
+
+def text_sensitivity(comparison: Comparison) -> tuple[float, ...]:
+    """The log Bayes factors, rising and within bounds, with each text of a side left out in turn.
+
+    A side of one text stays as it is; there are none if both sides are such.
+    """
+    first, second = comparison.levs
+    variants = [(rest, second) for rest in _without_each(first)]
+    variants += [(first, rest) for rest in _without_each(second)]
+    factors = [
+        float(comparison.scorer([one], [other], comparison.population).log_bayes_factor[0])
+        for one, other in variants
+    ]
+    return tuple(sorted(factors))
+
+
+def population_sensitivity(comparison: Comparison, *, seed: int = 0) -> Sensitivity | None:
+    """What the comparison comes to with random halves of the population's texts.
+
+    Of few texts, each is left out in turn. None where no population was used, or one of so few
+    texts that none can be left out. Of a very large population, the texts kept in it stand for all.
+    """
+    if comparison.used is None:
+        return None
+    levs = np.asarray(comparison.used.cohort)
+    # In an order of their own, so that the parts do not depend on the names of files.
+    levs = levs[sorted(range(len(levs)), key=lambda at: levs[at].tobytes())]
+    parts = _parts(len(levs), seed)
+    if not parts:
+        return None
+    first, second = comparison.levs
+    factors = [
+        float(comparison.scorer([first], [second], Population.of(levs[part])).log_bayes_factor[0])
+        for part in parts
+    ]
+    return Sensitivity(len(parts[0]), len(levs) - len(parts[0]), tuple(sorted(factors)))
+
+
+def _parts(texts: int, seed: int) -> list[IntArray]:
+    """The texts of each part of a population, by number; none of too small a population."""
+    if texts >= 2 * FEWEST:
+        rng = np.random.default_rng(seed)
+        return [np.sort(rng.permutation(texts)[: texts // 2]) for _ in range(_HALVES)]
+    if texts > FEWEST:
+        return [np.delete(np.arange(texts), at) for at in range(texts)]
+    return []
+
+
+def _without_each(levs: Levs) -> list[Levs]:
+    """The LEVs of a side without each text in turn; a single one is not left out."""
+    places = np.arange(len(levs))
+    return [levs[places != at] for at in places] if len(levs) > 1 else []
