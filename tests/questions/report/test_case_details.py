@@ -62,7 +62,7 @@ def test_a_wrong_case_file_is_an_error_that_names_it(
 
 
 def test_the_case_file_of_the_documentation_is_one(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2].joinpath("docs", "report.md").read_text("utf-8")
+    page = Path(__file__).parents[3].joinpath("docs", "report.md").read_text("utf-8")
     example = page.partition("```toml\n")[2].partition("```")[0]
     (path := tmp_path / "case.toml").write_text(example, "utf-8")
     details = read_details(path)
