@@ -5,7 +5,7 @@
  * compiled for AVX2, which is chosen when the module is loaded.
  */
 #define MOST_BUFFERS 80 /* channels of bigrams, and what else there is */
-#include "../../buffers.h"
+#include "../buffers.h"
 
 #if defined(__GNUC__)
 #define PREFETCH(at) __builtin_prefetch(at)

@@ -12,7 +12,7 @@
  * Without vectors of eight ("plain") it is slower than NumPy, and there for tests.
  */
 #define MOST_BUFFERS 12
-#include "../../buffers.h"
+#include "../buffers.h"
 
 #include <math.h>
 
