@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/pip install --quiet --constraint constraints.txt
-SOURCES := pyproject.toml constraints.txt setup.py $(wildcard adhominem/*.h adhominem/*/*.[ch] adhominem/*/*/*.[ch])
+SOURCES := pyproject.toml constraints.txt setup.py $(wildcard adhominem/*.h adhominem/*/*.[ch] )
 
 .PHONY: demo train-demo test attack asan lint bench docs clean
 
