@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from math import inf, isfinite
@@ -120,18 +121,37 @@ class Options:
     ordered: ClassVar[tuple[tuple[str, str, str], ...]] = ()
 
     def __post_init__(self) -> None:
-        cls: Any = type(self)
+        for name, value in self.checked(vars(self)).items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def checked(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of some fields, as the fields will have them."""
+        made = dict(values)
         for name, hint in _hints(cls).items():
-            try:
-                object.__setattr__(self, name, _read(hint, getattr(self, name), name))
-            except RecordError as error:
-                raise OptionError(str(error)) from None
-        for name, sign, limit in self.ordered:
-            value, most = getattr(self, name), getattr(self, limit)
-            if value > most or (sign == "<" and value == most):
-                raise OptionError(
-                    f"{name} is {value}, {limit} {most}; expected {name} {sign} {limit}"
-                )
+            if name in made:
+                try:
+                    made[name] = _read(hint, made[name], name)
+                except RecordError as error:
+                    raise OptionError(str(error)) from None
+        for name, sign, limit in cls.ordered:
+            if name in made and limit in made:
+                value, most = made[name], made[limit]
+                if value > most or (sign == "<" and value == most):
+                    raise OptionError(
+                        f"{name} is {value}, {limit} {most}; expected {name} {sign} {limit}"
+                    )
+        return made
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A note in a type hint: what a setting is called where it is offered, and where it is not."""
+
+    option: str = ""  # of the command; empty: named after the field
+    field: str = ""  # of the form; the same
+    to: tuple[str, ...] = ("command", "rest", "form")
+    served: Within | None = None  # a narrower limit, for what a server is asked for
 
 
 @dataclass(frozen=True)
@@ -143,17 +163,42 @@ class Setting:
     limit: Any  # a `Within` or a `OneOf`; None without one
     default: Any
     help: str
+    offered: Offered = Offered()
+
+    @property
+    def field(self) -> str:
+        """What it is called in a form."""
+        return self.offered.field or self.name
+
+    @property
+    def served(self) -> Any:
+        """The limit for what a server is asked for."""
+        return self.offered.served or self.limit
 
 
-def settings_of(cls: Any) -> tuple[Setting, ...]:
-    """The fields of options that have a help."""
-    settings = []
-    defaults = {field.name: field.default for field in fields(cls)}
+def notes_of(cls: Any) -> dict[str, tuple[Any, list[Any]]]:
+    """The fields of a dataclass by name: the type of each, and the notes in its hint."""
+    told = {}
     for name, hint in _hints(cls).items():
         kind, *notes = get_args(hint) if get_origin(hint) is Annotated else [hint]
-        for help in (note for note in notes if isinstance(note, str)):
-            limit = next((note for note in notes if not isinstance(note, str)), None)
-            settings.append(Setting(name, kind, limit, defaults[name], help))
+        told[name] = kind, notes
+    return told
+
+
+def settings_of(cls: Any, to: str = "") -> tuple[Setting, ...]:
+    """The fields of options that have a help; those that are offered `to` a place, if it is one."""
+    settings = []
+    defaults = {field.name: field.default for field in fields(cls)}
+    for name, (kind, notes) in notes_of(cls).items():
+        if get_origin(kind) in (UnionType, Union):  # X | None
+            (kind,) = (member for member in get_args(kind) if member is not NoneType)
+        offered = next((note for note in notes if isinstance(note, Offered)), Offered())
+        limit = next((note for note in notes if hasattr(note, "allows")), None)
+        settings += [
+            Setting(name, kind, limit, defaults[name], note, offered)
+            for note in notes
+            if isinstance(note, str) and (not to or to in offered.to)
+        ]
     return tuple(settings)
 
 
@@ -223,10 +268,12 @@ def from_json(cls: type[Record], data: Any, path: str = "", *, schema: int | Non
 def _read(hint: Any, value: Any, path: str) -> Any:
     """A plain value as what the hint says."""
     origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return value
     if origin is Annotated:
         read = _read(inner[0], value, path)
         for limit in inner[1:]:
-            if isinstance(limit, str):  # the help
+            if read is None or not hasattr(limit, "allows"):  # the help, for example
                 continue
             _expect(limit.allows(read), read, limit, path)
             if isinstance(limit, SomeOf):

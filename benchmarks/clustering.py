@@ -34,7 +34,7 @@ from adhominem.arrays import FloatArray, IntArray, Levs
 from adhominem.evaluation.clusters import ClusterMeasures, measure_clusters
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.questions.cluster.cluster import merge_texts
-from adhominem.questions.cluster.files import PRIOR
+from adhominem.questions.cluster.cluster import PRIOR
 from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer, square
 from adhominem.text.readers import read_pairs

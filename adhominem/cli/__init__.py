@@ -25,17 +25,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from adhominem import __version__
 from adhominem.cli import (
     answers,
-    cluster,
+    asking,
     compare,
-    contrast,
     corpora,
     doctor,
     index,
     models,
     options,
-    rank,
+    problems,
     report,
-    roll,
     validation,
 )
 from adhominem.errors import AdHominemError, InputError
@@ -162,20 +160,20 @@ def main() -> None:
 for _command in (
     compare.verify,
     compare.explain,
-    rank.rank,
+    asking.QuestionCommand("rank", _MAX_BYTES),
     validation.validate,
     report.report,
     report.check_report,
     answers.predict,
-    rank.attribute,
+    problems.attribute,
     corpora.encode,
     corpora.attention,
     corpora.map_command,
-    cluster.cluster,
-    roll.roll,
-    contrast.contrast,
+    asking.QuestionCommand("cluster", _MAX_BYTES),
+    asking.QuestionCommand("roll", _MAX_BYTES),
+    asking.QuestionCommand("contrast", _MAX_BYTES),
     index.index,
-    index.search,
+    asking.QuestionCommand("search", _MAX_BYTES),
     index.link,
     answers.evaluate,
     answers.table,
@@ -192,6 +190,9 @@ for _command in (
     models.serve,
     doctor.doctor,
 ):
+    main.add_command(_command)
+    if isinstance(_command, asking.QuestionCommand):  # not loaded yet
+        continue
     if _command not in (
         models.ensemble,
         models.serve,
@@ -202,4 +203,3 @@ for _command in (
     for _parameter in _command.params:
         if isinstance(_parameter.type, click.types.StringParamType):
             _parameter.type = options.TEXT
-    main.add_command(_command)

@@ -1,4 +1,4 @@
-"""The commands index, search and link: many texts, and which of them may be by one person."""
+"""The commands index and link: many texts, and which of them may be by one person."""
 
 from __future__ import annotations
 
@@ -7,14 +7,6 @@ from typing import Any
 import click
 
 from adhominem.cli import options as opt
-
-_index = click.option(
-    "--index",
-    required=True,
-    metavar="INDEX",
-    help="A folder that `adhominem index` has made, or milvus://HOST:PORT/COLLECTION.",
-)
-_scale = click.option("--scale", type=opt.PATH, help="A verbal scale of your own, as JSON.")
 
 
 @click.command()
@@ -75,68 +67,12 @@ def index(job: opt.Job, /, as_json: bool, **options: Any) -> None:
 
 
 @click.command()
-@click.argument("texts", nargs=-1, required=True)
-@_index
-@opt.model
-@opt.number("-k", 20, "Most hits for each text.")
 @click.option(
-    "--prior",
-    "prior_same_author",
-    type=opt.PRIOR,
-    help="How probable it is, before anything is read, that one certain text of the index is by "
-    "the same author.  [default: 1 in as many as there are texts]",
+    "--index",
+    required=True,
+    metavar="INDEX",
+    help="A folder that `adhominem index` has made, or milvus://HOST:PORT/COLLECTION.",
 )
-@click.option(
-    "-o", "--output", type=opt.PATH, callback=opt.page_name, help="An .html page to write."
-)
-@_scale
-@opt.device
-@opt.runs_job
-def search(job: opt.Job, /, as_json: bool, **options: Any) -> None:
-    """Which texts of an index may be by the author of a text, and how strong is the evidence?
-
-    TEXTS are files, folders of texts, or - for standard input; each is searched for by itself.
-
-    The Bayes factor of a hit compares “the same author” with “somebody else of this collection”.
-    Among a million texts, a Bayes factor of 1,000 leaves a thousand others who fit as well: the
-    table of false hits says how many to expect.
-
-    \b
-        adhominem search letter.txt --index forum-index
-        adhominem search letter.txt --index forum-index -k 50 -o hits.html
-    """
-    from adhominem.cli.terminal import print_result, print_table, say, warn
-    from adhominem.questions.search.files import search_files
-    from adhominem.questions.search.rows import (
-        FALSE_HIT_COLUMNS,
-        HIT_COLUMNS,
-        false_hit_rows,
-        hit_rows,
-        search_facts,
-    )
-
-    result = search_files(**options, watch=job["watch"])
-    if as_json:
-        print_result(result)
-        return
-    for one in result.searched:
-        print_table(one.name, HIT_COLUMNS, hit_rows(one))
-        if one.copies:
-            say(f"Left out, as the same text  {', '.join(one.copies)}")
-    print_table(
-        f"False hits to expect among {result.texts:,} texts",
-        FALSE_HIT_COLUMNS,
-        false_hit_rows(result),
-    )
-    for name, fact in search_facts(result).items():
-        say(f"{name}  {fact}")
-    if options["output"] is not None:
-        say(f"Written  {options['output']}")
-    warn(caution for one in result.searched for caution in one.warnings)
-
-
-@click.command()
-@_index
 @opt.model
 @opt.number(
     "--rate",
@@ -153,7 +89,7 @@ def search(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     type=opt.PATH,
     help="A .csv or .jsonl with a row for each link and room for a decision, or an .html page.",
 )
-@_scale
+@click.option("--scale", type=opt.PATH, help="A verbal scale of your own, as JSON.")
 @opt.seed
 @opt.runs_job
 def link(job: opt.Job, /, as_json: bool, **options: Any) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import wraps
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
 import click
 
-from adhominem.records import OneOf, Options, Setting, settings_of
+from adhominem.records import OneOf, Setting
 
 
 class _NotEmpty(click.ParamType[Any]):
@@ -39,33 +38,18 @@ Job = dict[str, Any]  # `skipped`, a list for what cannot be read, and `watch`, 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def settings(cls: type[Options], **names: str) -> Decorator:
-    """An option for each setting of a dataclass of options, which the command gets as `options`.
-
-    An option is named after its setting, unless `names` has another name for it.
-    """
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @wraps(function)
-        def with_options(*arguments: Any, **values: Any) -> Any:
-            own = {setting.name: values.pop(setting.name) for setting in settings_of(cls)}
-            return function(*arguments, options=cls(**own), **values)
-
-        decorated: Callable[..., Any] = with_options
-        for setting in reversed(settings_of(cls)):
-            name = names.get(setting.name, f"--{setting.name.replace('_', '-')}")
-            decorated = click.option(
-                name,
-                setting.name,
-                default=setting.default,
-                show_default=setting.kind is not bool,
-                is_flag=setting.kind is bool,
-                type=_kind(setting),
-                help=setting.help,
-            )(decorated)
-        return decorated
-
-    return decorate
+def setting(one: Setting) -> Decorator:
+    """An option for a setting of a dataclass of options."""
+    is_shown = one.kind is not bool and one.default is not None
+    return click.option(
+        one.offered.option or f"--{one.name.replace('_', '-')}",
+        one.name,
+        default=one.default,
+        show_default=is_shown,
+        is_flag=one.kind is bool,
+        type=_kind(one),
+        help=one.help,
+    )
 
 
 def _kind(setting: Setting) -> click.ParamType[Any] | None:

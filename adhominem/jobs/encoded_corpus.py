@@ -8,9 +8,9 @@ from pathlib import Path
 
 from adhominem.arrays import Levs
 from adhominem.errors import InputError, NotFoundError
-from adhominem.jobs.inputs import Watch
 from adhominem.jobs.population import draw, in_order, read_population
-from adhominem.jobs.workers import Encode, encode_documents
+from adhominem.jobs.run import Run, Watch
+from adhominem.jobs.workers import Encode
 from adhominem.pairs.passages import without_shared
 from adhominem.score.population import Population, each_once
 from adhominem.text.files import Document, check_not_read, name_of
@@ -57,49 +57,73 @@ def read_encoded(
     not be what is read. What cannot be read goes to `skipped`; without it, the first such thing is
     raised.
     """
-    remarks: list[str] = []
-    before = len(skipped or ())
+    run, remarks = Run(watch, skipped, encode), list[str]()
     with watch("reading") as on_documents:
-        found = read_documents(corpus, author_required=False, skipped=skipped)
-        drawn, count = draw(found, limit, seed, on_documents)
+        texts = read_documents(corpus, author_required=False, skipped=skipped)
+        drawn, count = draw(texts, limit, seed, on_documents)
     if output is not None:
         check_not_read(output)
     if count > len(drawn):
-        remarks.append(
-            f"the corpus has {count:,} documents; {len(drawn):,} of them were drawn at random"
-        )
-    texts = each_by_itself(in_order(drawn), remarks)
-    with watch("encoding", len(texts)) as on_documents:
-        documents, levs = encode_documents(texts, encode, skipped, on_documents)
-    if not documents:
-        raise NotFoundError("no document can be read here; expected one or more", corpus)
-    if unread := len(skipped or ()) - before:
-        remarks.append(f"{unread:,} of the inputs could not be read, and are left out")
-    relevant: Population | None = None
-    name = str(population or "input")
-    if population is None:
-        relevant, name = among_themselves(verifier, levs, remarks)
-    elif name == "input":
-        relevant = verifier.population_of(levs)
-    elif name != "none":
+        remarks.append(drawn_of(count, len(drawn)))
+    unread, relevant = len(skipped or ()), None
+    if population not in (None, "input", "none"):
         with watch("population") as on_documents:
             relevant = read_population(
-                name,
+                str(population),
                 encode,
                 verifier=verifier,
                 seed=seed,
                 skipped=skipped,
                 on_documents=on_documents,
             )
-    return EncodedCorpus(
+    return encode_corpus(
+        verifier.keeping(),
+        run,
+        in_order(drawn),
         name=name_of(corpus),
-        documents=documents,
-        levs=levs,
-        population=relevant,
-        population_name=name,
         remarks=remarks,
-        are_few=population is None and relevant is None,
+        unread=unread,
+        population=relevant,
+        source=None if population is None else str(population),
     )
+
+
+def drawn_of(count: int, drawn: int) -> str:
+    """The remark on a corpus of which some documents were drawn."""
+    return f"the corpus has {count:,} documents; {drawn:,} of them were drawn at random"
+
+
+def encode_corpus(
+    verifier: Verifier,
+    run: Run,
+    documents: Sequence[Document],
+    *,
+    name: str,
+    remarks: Sequence[str] = (),
+    unread: int = 0,
+    population: Population | None = None,
+    source: str | None = None,
+) -> EncodedCorpus:
+    """Documents with their LEVs, in the `population` that is called `source`.
+
+    `input` stands for the documents themselves, `none` for none; if the source is None, it is
+    `input` where they are enough. So many have been found `unread` before.
+    """
+    remarks = list(remarks)
+    texts, before = each_by_itself(documents, remarks), len(run.skipped or ())
+    with run.watch("encoding", len(texts)) as on_documents:
+        good, levs = run.levs(verifier, texts, on_documents)
+    if not good:
+        raise NotFoundError("no document can be read here; expected one or more", name)
+    if unread := unread + len(run.skipped or ()) - before:
+        remarks.append(f"{unread:,} of the inputs could not be read, and are left out")
+    are_few = False
+    if source is None:
+        population, source = among_themselves(verifier, levs, remarks)
+        are_few = population is None
+    elif source == "input":
+        population = verifier.population_of(levs)
+    return EncodedCorpus(name, good, levs, population, source, remarks, are_few)
 
 
 def each_by_itself(documents: Sequence[Document], remarks: list[str]) -> list[Document]:

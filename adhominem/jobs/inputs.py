@@ -1,40 +1,21 @@
-"""What jobs are given: corpora, pair sets, and a way to show how far they are."""
+"""What jobs are given: corpora and pair sets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, Protocol
 
 from adhominem.errors import InputError, OptionError
+from adhominem.jobs.run import Unit as Unit
+from adhominem.jobs.run import Watch as Watch
+from adhominem.jobs.run import unwatched as unwatched
 from adhominem.text.files import note_input, noting_inputs, real_path
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Source, find_sources, read_pairs
 
-Unit = Literal["pieces", "bytes", "share"]
 Corpora = Sequence[Source | str | Path]
 PairSets = Mapping[str, Sequence[Pair]] | Sequence[str | Path]  # by name, or where they lie
-
-
-class Watch(Protocol):
-    """Shows how far a piece of work is: a progress bar, for example.
-
-    The total is None where it is not known. What the context yields is called with the number of
-    pieces or bytes done since the last call; where the unit is a share, with the share done so far.
-    """
-
-    def __call__(
-        self, what: str, total: int | None = None, unit: Unit = "pieces"
-    ) -> AbstractContextManager[Callable[[float], None]]: ...
-
-
-@contextmanager
-def unwatched(
-    what: str, total: int | None = None, unit: Unit = "pieces"
-) -> Iterator[Callable[[float], None]]:
-    """A `Watch` that shows nothing."""
-    yield lambda done: None
 
 
 def check_page_name(output: str | Path) -> None:

@@ -78,6 +78,11 @@ def encoder(
         yield encode
 
 
+def encoder_of(verifier: Verifier) -> Encode:
+    """Encode in this process."""
+    return lambda documents: _encode_here(verifier, documents)
+
+
 def _encode_here(verifier: Verifier, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
     for task in _tasks(documents):
         yield from _encode_all(verifier, task)

@@ -9,8 +9,8 @@ from itertools import compress, islice
 import numpy as np
 
 from adhominem.arrays import Levs
-from adhominem.questions.known import LevStore
-from adhominem.questions.rank.ranking import GIVEN, NO_POPULATION, OTHERS
+from adhominem.jobs.run import Run
+from adhominem.questions.rank.others import GIVEN, NO_POPULATION, OTHERS
 from adhominem.score.population import Population
 from adhominem.text.files import Document
 from adhominem.verify.cautions import (
@@ -93,7 +93,7 @@ def obstacles_of(verifier: Verifier, documents: Sequence[Document]) -> list[Caut
     """For each text why no statement is made on it, as `verify` says it; None where one is."""
     told = []
     for text in documents:
-        words = verifier.lead.tokenizer.tokens(text.text)
+        words = verifier.tokens(text.text)
         departure = None if verifier.prose is None else verifier.prose.departure(text.text, words)
         told.append(foreign_text(text.id, words, departure, verifier.lead.vocabulary.words))
     return told
@@ -157,13 +157,13 @@ def other_genres(
     verifier: Verifier,
     disputed: Levs,
     candidates: Mapping[str, Sequence[Document]],
-    store: LevStore,
+    run: Run,
 ) -> Iterator[Caution]:
     """Candidates whose texts are clearly of another genre than the disputed ones."""
     here = verifier.scorer.genre_shares(disputed)
     genre, apart = "", dict[str, list[str]]()  # of the disputed texts; candidates by theirs
     for name, documents in _looked_at(candidates, _OF_GENRE):
-        texts, levs = store(documents)
+        texts, levs = run.levs(verifier, documents)
         if texts and (both := two_genres(here, verifier.scorer.genre_shares(levs))):
             genre = both[0]
             apart.setdefault(both[1], []).append(name)
@@ -185,7 +185,7 @@ def candidates_by_genre(
     verifier: Verifier,
     population: Population | None,
     candidates: Mapping[str, Sequence[Document]],
-    store: LevStore,
+    run: Run,
 ) -> dict[str, str]:
     """Which of two genres the texts of each candidate are more like; empty if they are of one."""
     groups = sorted({group.genre for group in population.groups}) if population else []
@@ -193,7 +193,7 @@ def candidates_by_genre(
         return {}
     genres: dict[str, str] = {}
     for name, documents in _looked_at(candidates, _OF_GENRE):
-        texts, levs = store(documents)
+        texts, levs = run.levs(verifier, documents)
         if texts:
             genre = max(groups, key=verifier.scorer.genre_shares(levs).__getitem__)
             genres[name] = verifier.genre_names.get(genre, genre)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -25,6 +25,8 @@ TokensBy = Mapping[Tokenizer, Tokens]
 
 _DOCUMENTS_AT_ONCE = 512  # tokenized and encoded together
 _CHARACTERS_AT_ONCE = 1 << 22  # of all of these
+MOST_LEVS = 1_500  # that are kept: a LEV may have many thousand numbers
+_MOST_CHARACTERS = 1 << 25  # of texts whose tokens are kept
 
 
 def batches(characters: Sequence[int]) -> Iterator[slice]:
@@ -37,6 +39,49 @@ def batches(characters: Sequence[int]) -> Iterator[slice]:
         length += size
     if begin < len(characters):
         yield slice(begin, len(characters))
+
+
+class Kept:
+    """Tokens and LEVs of the texts of one run, so that none is tokenized or encoded twice.
+
+    With thousands of texts the first of them are kept, and the rest is encoded again where it is
+    needed twice.
+    """
+
+    def __init__(self, most_levs: int = MOST_LEVS, most_characters: int = _MOST_CHARACTERS) -> None:
+        self._most_levs, self._characters = most_levs, most_characters  # that there is room for
+        self._levs: dict[tuple[str, str], Levs] = {}
+        self._tokens: dict[tuple[Tokenizer, str], tuple[Lexicon, IntArray]] = {}
+
+    def lev(self, document: Document) -> Levs | None:
+        """(1, lev_size): the LEV of a text, if it is kept."""
+        return self._levs.get((document.text, document.topic))
+
+    def keep(self, documents: Sequence[Document], levs: Levs) -> None:
+        """Keep LEVs (documents, lev_size), as long as there is room for more."""
+        for at, document in enumerate(documents[: self._most_levs - len(self._levs)]):
+            lev = levs if len(levs) == 1 else levs[at : at + 1].copy()
+            self._levs.setdefault((document.text, document.topic), lev)
+
+    def numbers(self, tokenizer: Tokenizer, text: str) -> tuple[Lexicon, IntArray]:
+        """(tokens,): the tokens of a text as numbers, and the lexicon that they belong to."""
+        if (known := self._tokens.get((tokenizer, text))) is not None:
+            return known
+        lexicon = tokenizer.lexicon()
+        numbers = lexicon, tokenizer.numbers(text, lexicon)
+        if self._characters > 0:
+            self._tokens[tokenizer, text] = numbers
+            self._characters -= len(text)
+        return numbers
+
+    def tokenize(self, tokenizer: Tokenizer, text: str) -> Tokens:
+        """The tokens of a text, as `Tokenizer.tokenize` has them."""
+        lexicon, numbers = self.numbers(tokenizer, text)
+        tokens = [lexicon.types[number] for number in numbers.tolist()]
+        return Tokens(tokens, text, tokenizer.normaliser)
+
+
+NOTHING_KEPT = Kept(0, 0)
 
 
 @dataclass(frozen=True)
@@ -55,12 +100,41 @@ class Encoding:
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in members))
         self._members, self._lead, self._name = members, lead, name
 
-    def encode(self, documents: Sequence[Document], known: Sequence[TokensBy] | None) -> Levs:
+    def encode_all(
+        self,
+        documents: Sequence[Document],
+        tokens: Sequence[TokensBy] | None,
+        kept: Kept,
+        on_documents: Callable[[int], None] = lambda count: None,
+    ) -> Levs:
+        """(documents, lev_size): the LEVs of documents, a few at a time; see `Verifier.encode`."""
+        numbers: dict[tuple[str, str], int] = {}  # of the different texts
+        rows = [numbers.setdefault((text.text, text.topic), len(numbers)) for text in documents]
+        firsts = np.unique(rows, return_index=True)[1].tolist()
+        there = {at: kept.lev(documents[at]) for at in firsts}
+        new = [at for at in firsts if there[at] is None]
+        parts = [self.encode([], None, kept)] if not firsts else []
+        for part in batches([len(documents[at].text) for at in new]):
+            chosen = [documents[at] for at in new[part]]
+            known = None if tokens is None else [tokens[at] for at in new[part]]
+            parts.append(self.encode(chosen, known, kept))
+            kept.keep(chosen, parts[-1])
+            on_documents(len(chosen))
+        if len(new) < len(firsts):  # each in its place, new or not
+            fresh = iter([lev[at : at + 1] for lev in parts for at in range(len(lev))])
+            parts = [next(fresh) if lev is None else lev for lev in there.values()]
+        on_documents(len(documents) - len(new))
+        levs = joined(parts)
+        return levs if len(firsts) == len(documents) else levs.chosen(rows)
+
+    def encode(
+        self, documents: Sequence[Document], known: Sequence[TokensBy] | None, kept: Kept
+    ) -> Levs:
         """(documents, lev_size): the LEVs of a few documents.
 
-        `known` are the tokens of each by tokenizer, unless they are to be made here.
+        `known` are the tokens of each by tokenizer, unless they are to be made here, or are `kept`.
         """
-        numbered = self._numbered(documents, known)
+        numbered = self._numbered(documents, known, kept)
         parts = self._count(numbered)
         for member in self._members:
             if member not in parts:  # a network
@@ -69,7 +143,7 @@ class Encoding:
 
     def begin(self, documents: Sequence[Document]) -> Begun:
         """Do what needs no GPU, of a few documents."""
-        numbered = self._numbered(documents, None)
+        numbered = self._numbered(documents, None, NOTHING_KEPT)
         parts = self._count(numbered)
         for network in self._networks:
             parts[network] = np.zeros((len(documents), network.lev_size), np.float32)
@@ -97,7 +171,7 @@ class Encoding:
         self, documents: Sequence[Document], known: Sequence[TokensBy]
     ) -> tuple[Levs, list[tuple[Encoded | None, ...]]]:
         """(documents, lev_size), and the attention of each member, of each document."""
-        numbered = self._numbered(documents, known)
+        numbered = self._numbered(documents, known, NOTHING_KEPT)
         parts = self._count(numbered)
         attended: dict[Member, list[Encoded | None]] = {
             member: [None] * len(documents) for member in parts
@@ -121,13 +195,13 @@ class Encoding:
         return parts
 
     def _numbered(
-        self, documents: Sequence[Document], known: Sequence[TokensBy] | None
+        self, documents: Sequence[Document], known: Sequence[TokensBy] | None, kept: Kept
     ) -> dict[Tokenizer, Numbered]:
         numbered = {}
         for tokenizer in self.tokenizers:
             lexicon = tokenizer.lexicon()
             if known is None:
-                numbers = [_numbers(document, tokenizer, lexicon) for document in documents]
+                numbers = [_numbers(document, tokenizer, lexicon, kept) for document in documents]
             else:
                 numbers = [lexicon.number(tokens_by[tokenizer].tokens) for tokens_by in known]
             numbered[tokenizer] = Numbered(lexicon, numbers)
@@ -162,12 +236,14 @@ class Encoding:
         ]
 
 
-def _numbers(document: Document, tokenizer: Tokenizer, lexicon: Lexicon) -> IntArray:
-    """The tokens of a document, each passage once; what is wrong with it is said by its name."""
+def _numbers(document: Document, tokenizer: Tokenizer, lexicon: Lexicon, kept: Kept) -> IntArray:
+    """The tokens of a document, each passage once; an error names the document."""
     try:
-        numbers = tokenizer.numbers(each_passage_once(document).text, lexicon)
+        of, numbers = kept.numbers(tokenizer, each_passage_once(document).text)
     except InputError as error:
         raise error.at(document.id) from None
     if not len(numbers):
         raise EmptyTextError(NO_WORD, document.id)
-    return numbers
+    if of is lexicon:
+        return numbers
+    return lexicon.number([of.types[number] for number in numbers.tolist()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import repeat
 from operator import attrgetter
@@ -34,7 +35,7 @@ from adhominem.text.files import Document
 from adhominem.text.pan import Pair
 from adhominem.verify.cautions import cautions_of, is_other_language
 from adhominem.verify.comparison import ComparedText, Comparison
-from adhominem.verify.encoding import Begun, Encoding, TokensBy, batches
+from adhominem.verify.encoding import NOTHING_KEPT, Begun, Encoding, Kept, TokensBy
 from adhominem.verify.verification import (
     Likeness,
     Material,
@@ -88,6 +89,22 @@ class Verifier:
         self.tokenizers = self._encoding.tokenizers
         scorers = tuple(member.scorer for member in self.members)
         self.scorer = Scorer.of(scorers, calibration, lead, name)
+        self.kept = NOTHING_KEPT  # see `keeping`
+
+    def keeping(self, kept: Kept | None = None) -> Verifier:
+        """The same model, which tokenizes and encodes no text twice, for the time of one run.
+
+        `kept` are texts that are known already. One that keeps texts goes on with its own.
+        """
+        if kept is None and self.kept is not NOTHING_KEPT:
+            return self
+        keeper = copy(self)
+        keeper.kept = kept or Kept()
+        return keeper
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of a text as the lead has them."""
+        return self.kept.tokenize(self.lead.tokenizer, text).tokens
 
     @property
     def calibration(self) -> Calibration | None:
@@ -304,21 +321,7 @@ class Verifier:
         known already.
         """
         texts = [Document(text=text) if isinstance(text, str) else text for text in documents]
-        numbers: dict[tuple[str, str], int] = {}  # of the distinct texts
-        rows = [numbers.setdefault((text.text, text.topic), len(numbers)) for text in texts]
-        firsts = np.unique(rows, return_index=True)[1]
-        parts = []
-        for part in batches([len(texts[at].text) for at in firsts]):
-            places = firsts[part]
-            chosen = [texts[at] for at in places]
-            known = None if tokens is None else [tokens[at] for at in places]
-            parts.append(self._encoding.encode(chosen, known))
-            on_documents(len(places))
-        levs = joined(parts) if parts else self._encoding.encode([], None)
-        if len(firsts) == len(documents):
-            return levs
-        on_documents(len(documents) - len(firsts))
-        return levs.chosen(rows)
+        return self._encoding.encode_all(texts, tokens, self.kept, on_documents)
 
     def begin(self, documents: Sequence[Document]) -> Begun:
         """Begin to encode a few documents, for a process that has a GPU to finish it."""
@@ -344,7 +347,7 @@ class Verifier:
                 name, tokens_by = exhibit.document.id, {}
                 for tokenizer in self.tokenizers:
                     try:
-                        tokens_by[tokenizer] = tokenizer.tokenize(exhibit.document.text)
+                        tokens_by[tokenizer] = self.kept.tokenize(tokenizer, exhibit.document.text)
                     except InputError as error:
                         raise error.at(name) from None
                     if not tokens_by[tokenizer].tokens:
@@ -433,7 +436,7 @@ class Verifier:
         if not len(documents):
             return np.zeros(0, dtype=bool)
         texts = [text.text for text in documents]
-        tokens = [self.lead.tokenizer.tokens(text) for text in texts]
+        tokens = [self.tokens(text) for text in texts]
         if self.prose is None:
             common = self.lead.vocabulary.words
             return np.array([is_other_language(words, common) for words in tokens], dtype=bool)

@@ -19,13 +19,14 @@ from itertools import chain, islice
 from threading import Condition, Thread
 from typing import Any, Generic, TypeVar
 
-from adhominem.arrays import Levs, joined
+from adhominem.arrays import Levs
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, encoder
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.comparison import Comparison
+from adhominem.verify.encoding import MOST_LEVS, Kept
 from adhominem.verify.verifier import Verifier
 from adhominem.web.failures import BrokenOffError, busy, logger, place_of
 from adhominem.web.limits import Limits, client_asking
@@ -48,21 +49,18 @@ class WithLevs(Verifier):
     def __init__(
         self,
         verifier: Verifier,
-        known: Mapping[str | Document, Levs],
+        known: Mapping[Document, Levs],
         comparison: Comparison | None = None,
     ) -> None:
         vars(self).update(vars(verifier))
-        self._known, self._comparison = known, comparison
+        self._comparison = comparison
+        self.kept = Kept(len(known) + MOST_LEVS)
+        for document, lev in known.items():
+            self.kept.keep([document], lev)
 
     def compare(self, *sides: Any, **options: Any) -> Comparison:
         """The comparison that is known, or a new one."""
         return self._comparison or super().compare(*sides, **options)
-
-    def encode(self, documents: Sequence[str | Document], **options: Any) -> Levs:
-        """(documents, lev_size): the LEVs that are known, or all of them encoded anew."""
-        if not documents or not all(text in self._known for text in documents):
-            return super().encode(documents, **options)
-        return joined([self._known[text] for text in documents])
 
 
 Finish = Callable[[WithLevs, Progress], Result]
@@ -102,7 +100,7 @@ class Job(Generic[Result]):
     sides: Sides | None = None  # of the one comparison that `finish` asks for
     client: str = field(default_factory=client_asking.get)
     answer: Future[Result] = field(default_factory=Future)
-    levs: dict[str | Document, Levs] = field(default_factory=dict)
+    levs: dict[Document, Levs] = field(default_factory=dict)
     encoded: int = 0
     left: int = field(init=False)  # characters to encode
     reading: float = field(init=False)  # share of the progress that encoding is

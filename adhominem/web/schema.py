@@ -65,6 +65,26 @@ Others = Annotated[
 ]  # None is as if it were left out
 
 
+class AuthoredText(TextIn):
+    """A text, and who wrote it, if that is known."""
+
+    model_config = ConfigDict(title="A text with its name, topic and author")
+
+    author: str = Field("", description="The clusters are measured by it, and not made by it.")
+
+
+_AUTHORED: dict[str, Any] = {
+    "type": "array",
+    "minItems": 2,
+    "items": {"anyOf": [TEXT_ALONE, AuthoredText.model_json_schema()]},
+}
+Authored = Annotated[
+    AuthoredText,
+    BeforeValidator(lambda value: {"text": value} if isinstance(value, str) else value),
+]
+AuthoredTexts = Annotated[list[Authored], WithJsonSchema(_AUTHORED)]
+
+
 class Problem(BaseModel):
     """What went wrong, and what to do."""
 

@@ -19,29 +19,33 @@ from starlette.exceptions import HTTPException
 
 import adhominem
 from adhominem.errors import AdHominemError, OptionError
-from adhominem.questions.cluster.page import CLUSTER_STYLES
-from adhominem.questions.contrast.page import CONTRAST_STYLES
-from adhominem.questions.search.page import SEARCH_STYLES
+from adhominem.questions.cluster.ask import HowManyWriters
+from adhominem.questions.contrast.ask import WhatDiffers
+from adhominem.questions.question import Question
+from adhominem.questions.rank.ask import WhichCandidate
+from adhominem.questions.roll.ask import WhichPart
+from adhominem.questions.search.ask import WhoElse
 from adhominem.render.html import SCRIPT, STYLE
 from adhominem.web.answering import Answerer
 from adhominem.web.api import api_router
-from adhominem.web.api_attribute import attribution_router
 from adhominem.web.api_report import report_router
-from adhominem.web.api_search import search_router
-from adhominem.web.case_fields import RANK, ROLL
-from adhominem.web.case_form import CaseAnswerer
-from adhominem.web.case_pages import CASE_STYLES
-from adhominem.web.cluster_form import CLUSTER, ClusterAnswerer
+from adhominem.web.asking import question_router
 from adhominem.web.connections import Connection, Connections
-from adhominem.web.contrast_form import CONTRAST, ContrastAnswerer
 from adhominem.web.failures import RequestError, as_request_error, error_response, json_response
 from adhominem.web.form import Comparer
 from adhominem.web.guard import Access, Guard, is_loopback
 from adhominem.web.pages import STATIC, docs_page, read_static
-from adhominem.web.search_form import SEARCH, SearchAnswerer
+from adhominem.web.question_form import QuestionAnswerer
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader
 
+# Those that every server answers; to search, it needs an index.
+_QUESTIONS: tuple[type[Question], ...] = (
+    WhichCandidate,
+    WhichPart,
+    HowManyWriters,
+    WhatDiffers,
+)
 _MOST_PROBLEMS = 3  # of a request, named in one message
 _LONGEST_NAME = 40  # characters of a field's name that are shown
 _ABOUT = """Were two texts written by the same person, and how strong is the evidence?
@@ -80,18 +84,17 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
     app.add_exception_handler(HTTPException, _refuse)
     app.add_exception_handler(AdHominemError, _refuse)
     app.include_router(api_router(service))
-    app.include_router(attribution_router(service))
+    questions = [*_QUESTIONS]
+    app.include_router(question_router(service, questions))
     app.include_router(report_router(service))
     if service.searcher is not None:
-        app.include_router(search_router(service))
+        questions.append(WhoElse)
+        app.include_router(question_router(service, [WhoElse]))
     reader = FileReader(service.limits)
     _add_form(app, "/", Comparer(service, access, reader))
-    for question in (RANK, ROLL):
-        _add_form(app, f"/{question}", CaseAnswerer(service, access, reader, question))
-    _add_form(app, f"/{CLUSTER}", ClusterAnswerer(service, access, reader))
-    _add_form(app, f"/{CONTRAST}", ContrastAnswerer(service, access, reader))
-    if service.searcher is not None:
-        _add_form(app, f"/{SEARCH}", SearchAnswerer(service, access, reader))
+    for question in questions:
+        answerer = QuestionAnswerer(service, access, reader, question)
+        _add_form(app, f"/{question.name}", answerer)
     _add_pages(app, service)
     return app
 
@@ -110,13 +113,9 @@ def _add_pages(app: FastAPI, service: Service) -> None:
     static_files = {name: (read_static(name), media_type) for name, media_type in STATIC.items()}
     static_files["heat_map.css"] = STYLE, "text/css"
     static_files["heat_map.js"] = SCRIPT, "text/javascript"
-    styles = {
-        **CASE_STYLES,
-        f"{CLUSTER}.css": "\n".join(CLUSTER_STYLES),
-        f"{CONTRAST}.css": "\n".join(CONTRAST_STYLES),
-        f"{SEARCH}.css": "\n".join(SEARCH_STYLES),
-    }
-    static_files |= {name: (style, "text/css") for name, style in styles.items()}
+    for question in (*_QUESTIONS, WhoElse):
+        style = "\n".join(question.page().styles)
+        static_files[f"{question.name}.css"] = style, "text/css"
 
     @app.get("/static/{name}", include_in_schema=False)
     async def static(name: str) -> Response:

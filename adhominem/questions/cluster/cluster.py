@@ -27,6 +27,7 @@ from adhominem.errors import OptionError
 from adhominem.evaluation.clusters import ClusterMeasures
 from adhominem.records import with_schema
 
+PRIOR = 0.25  # that two clusters are by one person: what was tried is in docs/decisions.md
 CLEAR = 10.0  # odds: an authorship that is this much more probable than not is clear
 # Of a text: its mean log10 Bayes factor with the rest of its cluster; the nearest other one, and
 # the mean with that.

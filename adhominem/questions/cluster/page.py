@@ -5,16 +5,15 @@ The page is a single HTML file that fetches nothing from anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from adhominem.questions.cluster.cluster import Cluster, ClusteredText, Clustering
+from adhominem.questions.question import Page
 from adhominem.render.summary import signed
-from adhominem.render.templates import asset, markup, render_page
+from adhominem.render.templates import asset
 
-CLUSTER_STYLES = (asset("evaluation.css"), asset("study.css"), asset("cluster.css"))
 NOT_A_VERDICT = (
     "Odds are not a verdict. They rest on the prior, which is yours to state, and on the Bayes "
     "factors of many pairs of texts, pooled by a rule of thumb: they are not calibrated. Texts "
@@ -43,18 +42,6 @@ class ShownCluster:
     nearest_odds: str
     authors: str  # the known ones, with how many texts each has here
     texts: list[ShownText]
-
-
-def cluster_page(clustering: Clustering) -> str:
-    """The page: how many people, which texts go together, and how sure that is."""
-    return render_page(
-        "cluster.html", CLUSTER_STYLES, title=cluster_title(clustering), **_values(clustering)
-    )
-
-
-def cluster_fragment(clustering: Clustering) -> Markup:
-    """What the page has below its heading, for another page with the same styles."""
-    return markup("cluster_result.html", **_values(clustering))
 
 
 def cluster_title(clustering: Clustering) -> str:
@@ -141,3 +128,42 @@ def _text(text: ClusteredText) -> ShownText:
         "" if other is None else signed(other),
         beside is not None and other is not None and other > beside,
     )
+
+
+def _lines(clustering: Clustering, values: Mapping[str, Any]) -> Iterator[str]:
+    """The clusters with their texts, and what they rest on."""
+    yield headline(clustering)
+    for cluster in clustering.clusters:
+        about = "1 text" if len(cluster.texts) == 1 else f"{len(cluster.texts):,} texts"
+        if cluster.log10_odds is not None:
+            about += f", whose two halves are by one person with odds of {odds(cluster.log10_odds)}"
+        if cluster.nearest is not None and cluster.nearest_log10_odds is not None:
+            nearest = odds(cluster.nearest_log10_odds)
+            about += f"; nearest is {cluster.nearest}, the same person with odds of {nearest}"
+        yield ""
+        yield f"{cluster.number}  {about}"
+        for at in cluster.texts:
+            text = clustering.texts[at]
+            by = f", by {text.author}" if text.author else ""
+            beside, other = text.log10_bayes_factor, text.nearest_log10_bayes_factor
+            doubt = ""
+            if beside is not None and other is not None and other > beside:
+                doubt = f"  (nearer to {text.nearest}: {other:+.2f} beside {beside:+.2f})"
+            yield f"     {text.name}{by}{doubt}"
+    yield ""
+    if measures := measured(clustering):
+        yield measures
+    yield (
+        f"Prior  {clustering.prior_same_author:g} that two texts, or two clusters, are by one "
+        f"person; population {clustering.population} ({clustering.population_texts:,} texts)"
+    )
+
+
+PAGE: Page[Clustering] = Page(
+    name="cluster",
+    styles=(asset("evaluation.css"), asset("study.css"), asset("cluster.css")),
+    title=cluster_title,
+    values=_values,
+    lines=_lines,
+    remarks=lambda clustering: clustering.remarks,
+)

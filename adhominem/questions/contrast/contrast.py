@@ -1,8 +1,8 @@
 """What sets one person's texts apart from another's: habits with rates and intervals.
 
-Features (`attribute.habits`) are ranked by how many deviations their rates are apart
-(`attribute.rates`). Those that stand in the same places are one habit, told by the feature that
-shows most of it: "hils" and "… whilst" are "whilst".
+Features (`habits`) are ranked by how many deviations their rates are apart (`rates`). Those that
+stand in the same places are one habit, shown by the feature that holds most of it: "hils" and
+"… whilst" are "whilst".
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from adhominem.questions.contrast.habits import (
     telling,
 )
 from adhominem.questions.contrast.rates import Rates, compare_rates
-from adhominem.records import Options, Within, with_schema
+from adhominem.records import Offered, Options, Within, with_schema
 from adhominem.text.files import Document
 from adhominem.verify.cautions import passages_taken_out
 from adhominem.verify.ngram_groups import Occurrences, group
@@ -46,8 +46,13 @@ _LOWEST_TOKENS = 1_000  # of a side: below, only the most frequent habits can be
 class ContrastOptions(Options):
     """How many habits are told, and how texts are cut for Zeta."""
 
-    top: Annotated[int, Within(1, 1_000)] = 10  # of each group, for each side
-    slice: Annotated[int, Within(50)] = 1_000  # tokens
+    top: Annotated[int, Within(1, 1_000), "Habits of each group, for each side."] = 10
+    slice: Annotated[
+        int,
+        Within(50),
+        Offered(served=Within(50, 1_000_000)),
+        "Words and marks of a slice, for Zeta.",
+    ] = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,16 +5,15 @@ It is a single HTML file that fetches nothing from anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from adhominem.questions.contrast.contrast import Contrast, GroupContrast, Habit
+from adhominem.questions.question import Page, Table
 from adhominem.render.summary import signed
-from adhominem.render.templates import asset, markup, render_page
+from adhominem.render.templates import asset
 
-CONTRAST_STYLES = (asset("evaluation.css"), asset("study.css"), asset("contrast.css"))
 GROUP_TITLES = {
     "words": "common words",
     "marks": "punctuation",
@@ -57,18 +56,6 @@ class ShownGroup:
     title: str
     chance: str  # habits that would differ by chance alone
     sides: list[tuple[str, list[ShownHabit]]]
-
-
-def contrast_page(contrast: Contrast) -> str:
-    """The page: what each side has more of, group by group."""
-    return render_page(
-        "contrast.html", CONTRAST_STYLES, title=contrast_title(contrast), **_values(contrast)
-    )
-
-
-def contrast_fragment(contrast: Contrast) -> Markup:
-    """What the page has below its heading, for another page with the same styles."""
-    return markup("contrast_result.html", **_values(contrast))
 
 
 def contrast_title(contrast: Contrast) -> str:
@@ -130,3 +117,58 @@ def _habit(habit: Habit) -> ShownHabit:
 
 def _rate(value: float) -> str:
     return f"{value:.2f}"
+
+
+def _lines(contrast: Contrast, values: Mapping[str, Any]) -> Iterator[str | Table]:
+    """The habits of each group as tables, and what the numbers mean."""
+    sides = (contrast.first, contrast.second)
+    for side in sides:
+        texts = "1 text" if side.texts == 1 else f"{side.texts:,} texts"
+        yield f"{side.name}  {texts}, {side.tokens:,} words and marks, {side.slices:,} slices"
+    usual = ["usual"] if contrast.population else []
+    for group in contrast.groups:
+        for side, habits in zip(sides, (group.first, group.second), strict=True):
+            if habits:
+                yield Table(
+                    f"{side.name}, more: {GROUP_TITLES[group.group]}",
+                    ["", sides[0].name, sides[1].name, *usual, "ratio", "z", "Zeta"],
+                    [_row(habit) for habit in habits],
+                )
+        yield (
+            f"Of {group.features:,} looked at, {group.apart:,} differ by more than their 95% "
+            f"interval; chance alone could account for {of_chance(group)} of them."
+        )
+    for side in sides:
+        if side.names:
+            yield f"Names left out, {side.name}  {', '.join(side.names)}"
+    yield (
+        "Rates are for every 1,000 words and marks, with 95% intervals over "
+        f"{contrast.intervals_over}. z is the difference in standard deviations; Zeta is the share "
+        f"of slices of {contrast.first.name} with it, less that of {contrast.second.name}."
+    )
+
+
+def _row(habit: Habit) -> list[str]:
+    return [
+        habit.ngram + (f"  ({', '.join(habit.words)})" if habit.words else ""),
+        _with_interval(habit.first_rate, habit.first_interval),
+        _with_interval(habit.second_rate, habit.second_interval),
+        *([] if habit.usual_rate is None else [_rate(habit.usual_rate)]),
+        f"{habit.ratio:.2f}",
+        f"{habit.z:+.1f}",
+        f"{habit.zeta:+.2f}",
+    ]
+
+
+def _with_interval(rate: float, interval: tuple[float, float]) -> str:
+    return f"{rate:.2f} ({interval[0]:.2f}–{interval[1]:.2f})"
+
+
+PAGE: Page[Contrast] = Page(
+    name="contrast",
+    styles=(asset("evaluation.css"), asset("study.css"), asset("contrast.css")),
+    title=contrast_title,
+    values=_values,
+    lines=_lines,
+    remarks=lambda contrast: contrast.remarks,
+)

@@ -8,7 +8,7 @@ from adhominem.errors import InputError, OptionError
 from adhominem.jobs.encoded_corpus import MOST_DOCUMENTS, read_encoded
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.workers import encoder
-from adhominem.questions.cluster.files import PRIOR
+from adhominem.questions.cluster.cluster import PRIOR
 from adhominem.questions.map.corpus_map import CorpusMap, map_documents
 from adhominem.questions.map.page import write_map_page
 from adhominem.questions.map.tree import LINKAGES

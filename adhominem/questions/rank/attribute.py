@@ -10,13 +10,15 @@ import adhominem
 from adhominem.errors import InputError
 from adhominem.evaluation.attribution import macro_f1
 from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.run import Run
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
-from adhominem.questions.rank.files import encoding, read_others
+from adhominem.questions.question import Side, Texts, as_known, inputs_of, read_input
+from adhominem.questions.rank.ask import WhichCandidate
 from adhominem.questions.rank.posterior import NONE, check_prior
-from adhominem.questions.rank.rank import rank_texts
 from adhominem.questions.verify.files import note_model
 from adhominem.records import strict_json, with_schema
+from adhominem.text.exhibits import exhibits_of
 from adhominem.text.files import noting_inputs
 from adhominem.text.pan_attribution import AttributionProblem, read_attribution_problems
 from adhominem.text.writing import check_output, write_folder
@@ -76,27 +78,32 @@ def attribute_problems(
     check_prior(prior_none)
     check_output(Path(output))
     with noting_inputs():
-        others = None if population is None else read_others(population, seed, skipped)
+        run, others = Run(watch, skipped), Texts()
+        if population is not None:
+            others = read_input(
+                *inputs_of(WhichCandidate)["population"], population, {"seed": seed}, run
+            )
         problems = list(read_attribution_problems(collection, skipped=skipped))
         verifier = load(model, device=device)
         note_model(model)
         answered = []
         with (
-            encoder(model, verifier, jobs, device) as encode,
+            encoder(model, verifier, jobs, device) as run.encode,
             write_folder(Path(output)) as folder,
             watch("problems", len(problems)) as on_problems,
         ):
             for problem in problems:
-                ranking = rank_texts(
-                    verifier,
-                    problem.unknown,
-                    problem.candidates,
+                question = WhichCandidate(
+                    disputed=Side(tuple(exhibits_of(problem.unknown, "disputed"))),
+                    candidates=as_known(problem.candidates),
                     population=others,
                     prior_none=prior_none,
                     one_by_one=True,
                     trials=0,
                     seed=seed,
-                    encode=encoding(encode, skipped),
+                )
+                ranking = question.answer(
+                    verifier.keeping(), Run(skipped=skipped, encode=run.encode)
                 )
                 answers = {case.disputed[0].name: case.answer or NONE for case in ranking.cases}
                 rows = [

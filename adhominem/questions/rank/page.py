@@ -5,12 +5,12 @@ It is a single HTML file that fetches nothing from anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import log
 from typing import Any
 
-from markupsafe import Markup
-
+from adhominem.questions.question import Page, Table
 from adhominem.questions.rank import rows as rank_rows
 from adhominem.questions.rank.ranking import (
     NONE_OF_THEM,
@@ -22,7 +22,7 @@ from adhominem.questions.rank.ranking import (
 from adhominem.questions.rank.trust import Trust
 from adhominem.questions.rank.versus import Versus, VersusPassage
 from adhominem.render.summary import CHANNELS, rate, signed
-from adhominem.render.templates import asset, markup, render_page
+from adhominem.render.templates import asset
 
 _MOST_SHOWN = 30  # candidates of a case
 _MOST_IN_TABLE = 12  # candidates, up to which the confusion table is a square
@@ -31,7 +31,6 @@ _LEAST_REACH = 1.0  # of the axis of log10 Bayes factors, on either side
 _LEVELS = 4  # of a colour
 _BAR = 200.0  # units that a bar has from end to end
 _LOG_10 = log(10)
-RANK_STYLES = (asset("evaluation.css"), asset("study.css"), asset("rank.css"))
 
 
 @dataclass(frozen=True)
@@ -99,16 +98,6 @@ class ShownVersus:
     second: str
     ngrams: list[ShownNgram]
     texts: list[list[Piece]]  # of each disputed text
-
-
-def rank_page(ranking: Ranking) -> str:
-    """The page: what was asked, the candidates, how far to trust it, what speaks for whom."""
-    return render_page("rank.html", RANK_STYLES, title=rank_title(ranking), **_values(ranking))
-
-
-def rank_fragment(ranking: Ranking) -> Markup:
-    """What the page has below its heading, for another page with the same styles."""
-    return markup("rank_result.html", **_values(ranking))
 
 
 def rank_title(ranking: Ranking) -> str:
@@ -244,3 +233,29 @@ def _level(contribution: float, strongest: float) -> int:
     """How deep a colour is, with its sign; 0 for next to nothing."""
     level = round(_LEVELS * abs(contribution) / max(strongest, 1e-12))
     return level if contribution > 0 else -level
+
+
+def _lines(ranking: Ranking, values: Mapping[str, Any]) -> Iterator[str | Table]:
+    """The candidates of each case, and how far to trust it."""
+    for case in ranking.cases:
+        rows = rank_rows.candidate_rows(case, values["top"])
+        yield Table(case.name, rank_rows.CANDIDATE_COLUMNS, rows)
+        for name, fact in rank_rows.sentences(ranking, case).items():
+            yield f"{name}  {fact}"
+    if ranking.trust is not None:
+        yield Table(
+            "How far to trust it",
+            ["known texts, ranked in turn", "", "95% interval"],
+            [[row.name, row.value, row.interval] for row in rank_rows.trust_rows(ranking.trust)],
+        )
+        yield f"Trials  {rank_rows.trust_facts(ranking.trust)}"
+
+
+PAGE: Page[Ranking] = Page(
+    name="rank",
+    styles=(asset("evaluation.css"), asset("study.css"), asset("rank.css")),
+    title=rank_title,
+    values=_values,
+    lines=_lines,
+    warnings=lambda ranking: ranking.warnings,
+)

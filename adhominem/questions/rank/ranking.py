@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adhominem.questions.rank.others import RankingPopulation
 from adhominem.questions.rank.trust import Trust
 from adhominem.questions.rank.versus import Versus
 from adhominem.records import with_schema
@@ -16,7 +17,6 @@ from adhominem.verify.cautions import Caution
 NO_STATEMENT = "no statement is made"
 ONE_OF_THEM, NONE_OF_THEM = "one of the candidates", "none of them"  # decisions
 UNDECIDED = Decision.UNDECIDED.value
-GIVEN, OTHERS, NO_POPULATION = "given", "other candidates", "none"  # sources of a population
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,17 +58,6 @@ class RankedCase:
         more = len(self.disputed) - 1
         others = f" and {more:,} more {'text' if more == 1 else 'texts'}" if more else ""
         return f"{self.disputed[0].name}{others}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RankingPopulation:
-    """What the disputed text is compared against: who else could have written it."""
-
-    source: str  # "given", "other candidates" or "none"
-    texts: int
-    fewest: int  # of them that are left for a candidate, whose own texts are left out
-    most: int
-    told: str  # in words
 
 
 @dataclass(frozen=True, kw_only=True)

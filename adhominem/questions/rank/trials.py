@@ -10,7 +10,7 @@ import numpy as np
 
 from adhominem.arrays import AnyLevs, BoolArray, FloatArray, joined
 from adhominem.evaluation.attribution import macro_f1
-from adhominem.questions.known import MOST_POPULATION, LevStore, enough_others, in_turn
+from adhominem.questions.rank.others import MOST_POPULATION, LevsOf, enough_others, in_turn
 from adhominem.questions.rank.pool import TextPool
 from adhominem.questions.rank.posterior import NONE, answers
 from adhominem.score.scorer import Scorer
@@ -98,7 +98,7 @@ class Trials:
         self,
         scorer: Scorer,
         candidates: Mapping[str, Sequence[Document]],
-        store: LevStore,
+        levs_of: LevsOf,
         *,
         texts: int,
         words: int,
@@ -109,7 +109,7 @@ class Trials:
     ) -> None:
         """See `trust.try_known_texts`."""
         rng = np.random.default_rng([seed, 4])
-        good, levs = store([text for documents in candidates.values() for text in documents])
+        good, levs = levs_of([text for documents in candidates.values() for text in documents])
         place = {id(text): at for at, text in enumerate(good)}
         self._known = {
             name: [place[id(text)] for text in documents if id(text) in place]
@@ -136,7 +136,7 @@ class Trials:
             if _SHORTER * len(good[at].text.split()) > words
         }
         # A beginning without a word in it has no LEV: then the whole text is ranked.
-        shorter, more = store(list(cut.values()))
+        shorter, more = levs_of(list(cut.values()))
         rows.append(more)
         first = sum(map(len, rows[:-1]))
         number_of = {id(text): first + at for at, text in enumerate(shorter)}

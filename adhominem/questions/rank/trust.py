@@ -15,7 +15,7 @@ import numpy as np
 from adhominem.arrays import AnyLevs
 from adhominem.evaluation.bootstrap import exact_interval, interval, resampled
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.questions.known import LevStore
+from adhominem.questions.rank.others import LevsOf
 from adhominem.questions.rank.posterior import NONE
 from adhominem.questions.rank.trials import Confusion, Outcome, Trials
 from adhominem.score.scorer import Scorer
@@ -72,7 +72,7 @@ class Trust:
 def try_known_texts(
     scorer: Scorer,
     candidates: Mapping[str, Sequence[Document]],
-    store: LevStore,
+    levs_of: LevsOf,
     *,
     texts: int,
     words: int,
@@ -91,7 +91,7 @@ def try_known_texts(
     trials = Trials(
         scorer,
         _chosen(candidates, np.random.default_rng([seed, 2])),
-        store,
+        levs_of,
         texts=texts,
         words=words,
         population=population,

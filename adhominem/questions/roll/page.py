@@ -6,6 +6,7 @@ begins with the name of its state.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any
@@ -13,15 +14,17 @@ from typing import Any
 from markupsafe import Markup
 
 from adhominem.evaluation.palette import INKS
+from adhominem.questions.question import Page, Table
 from adhominem.questions.roll.roll import Block, Rolled
 from adhominem.render.summary import signed
-from adhominem.render.templates import asset, markup, render_page
+from adhominem.render.templates import asset, markup
 
 # Okabe and Ito's colours, dark enough for lines and small text on white; grey is for neither.
 _COLOURS = tuple(sorted(INKS.values(), key=lambda ink: ink == "#000000"))  # black last
 _GREY = "#666666"
 _LEVELS = (0.5, 0.8, 0.95)  # probabilities at which a colour becomes stronger
 _TINTS = (0.06, 0.13, 0.2, 0.3)  # of white, that a colour takes: below .5, .8, .95, and above
+_MARKS, _BLOCKS_A_LINE = "123456789", 70  # of a terminal
 _LEFT, _RIGHT = 54.0, 948.0  # of the drawing's panels
 _STRIP = (24.0, 94.0)  # top and bottom: of the probabilities
 _CURVES = (128.0, 318.0)  # of the Bayes factors
@@ -42,12 +45,7 @@ class _Part:
 
 def roll_page(rolled: Rolled) -> str:
     """The page of a rolled text."""
-    return render_page("roll.html", ROLL_STYLES, title=page_title(rolled), **_values(rolled))
-
-
-def roll_fragment(rolled: Rolled) -> Markup:
-    """What the page has below its heading, for another page with the same styles."""
-    return markup("roll_result.html", **_values(rolled))
+    return PAGE.whole(rolled)
 
 
 def _values(rolled: Rolled) -> dict[str, Any]:
@@ -292,4 +290,49 @@ def _word_ticks(words: int) -> list[int]:
     return list(range(0, words + 1, step))
 
 
-ROLL_STYLES = (asset("evaluation.css"), asset("study.css"), asset("roll.css"), _tints())
+def _lines(rolled: Rolled, values: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Passages as a table, blocks as marks, changes, and what it rests on."""
+    if not rolled.obstacle:
+        yield from _parts_in_lines(rolled)
+    yield summary_of(rolled)
+    yield (
+        f"Prior  a change of author every {rolled.options.passage:,} words on average; "
+        f"population {rolled.population or 'none'}"
+    )
+
+
+def _parts_in_lines(rolled: Rolled) -> Iterator[str | Table]:
+    names = [] if rolled.are_styles else [candidate.name for candidate in rolled.candidates]
+    yield Table(
+        f"{rolled.name}, {rolled.words:,} words",
+        ["words", "most probable", "probability", *(f"log10 BF {name}" for name in names)],
+        [
+            [
+                f"{passage.word + 1:,}-{passage.word + passage.words:,}",
+                rolled.states[passage.state],
+                shown_probability(passage.probability),
+                *(signed(factor) for factor in passage.log10_bayes_factors),
+            ]
+            for passage in rolled.passages
+        ],
+    )
+    marks = [_MARKS[at % len(_MARKS)] for at in range(len(rolled.states))]
+    if len(rolled.states) > len(rolled.candidates):
+        marks[-1] = "-"
+    drawn = "".join(marks[block.state] for block in rolled.blocks)
+    for at in range(0, len(drawn), _BLOCKS_A_LINE):
+        yield drawn[at : at + _BLOCKS_A_LINE]
+    keys = zip(marks, rolled.states, strict=True)
+    yield f"A mark for each block: {', '.join(f'{mark} {state}' for mark, state in keys)}"
+    for at in range(len(rolled.changes)):
+        yield f"Change  {change_in_words(rolled, at)}"
+
+
+PAGE: Page[Rolled] = Page(
+    name="roll",
+    styles=(asset("evaluation.css"), asset("study.css"), asset("roll.css"), _tints()),
+    title=page_title,
+    values=_values,
+    lines=_lines,
+    remarks=lambda rolled: rolled.remarks,
+)

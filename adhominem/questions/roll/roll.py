@@ -8,9 +8,9 @@ window says is shared out among its blocks, and a block has the mean of what its
 (`Blocks.shared_out`). So the evidence of the whole text is counted once.
 
 The states of the hidden Markov model are the candidates and, unless the circle of candidates is
-closed, "neither"; all are equally probable at the beginning. The author changes with a stated rate:
-once in so many words on average. Without candidates, the states are styles that are found in the
-text itself (`attribute.text_styles`).
+closed, "neither"; all are equally probable at the beginning. The author changes with a stated rate,
+once in a number of words on average. Without candidates, the states are styles that are found in
+the text itself (`text_styles`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adhominem.arrays import AnyFloats, BoolArray, FloatArray, Levs
 from adhominem.errors import OptionError
 from adhominem.questions.roll.blocks import Blocks
 from adhominem.questions.roll.smoothing import Smoothed, smooth
-from adhominem.records import Options, Within, with_schema
+from adhominem.records import Offered, Options, Within, with_schema
 from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer
 
@@ -38,10 +38,19 @@ _LOG_10 = float(np.log(10))
 class RollOptions(Options):
     """How a text is cut, and how often its author changes, before it is read."""
 
-    words: Annotated[int, Within(20, 100_000)] = 500  # of a window
-    step: Annotated[int, Within(1, 100_000)] = 100  # words from one window to the next
-    passage: Annotated[int, Within(1)] = 2_000  # words from one change to the next, on average
-    closed: bool = False  # whether one of the candidates must have written every part
+    words: Annotated[int, Within(20, 100_000), "Words of a window."] = 500
+    step: Annotated[
+        int, Within(1, 100_000), "Words from one window to the next, at most a window."
+    ] = 100
+    passage: Annotated[
+        int,
+        Within(1),
+        Offered(served=Within(1, 10_000_000)),
+        "Words from one change of author to the next, on average: a prior, yours to state.",
+    ] = 2_000
+    closed: Annotated[bool, "One of the candidates wrote every part: there is no “neither”."] = (
+        False
+    )
 
     ordered = (("step", "<=", "words"),)
 
@@ -101,7 +110,7 @@ class Change:
     latest: int
     before: int  # states
     after: int
-    probability: float  # that there is a change hereabouts, be it to another state
+    probability: float  # that there is a change near here, to whatever state
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from markupsafe import Markup
-
+from adhominem.questions.question import Page, Table
 from adhominem.questions.search import rows as search_rows
 from adhominem.questions.search.link import NOT_A_VERDICT as NO_LINK_IS_A_VERDICT
 from adhominem.questions.search.link import Links
 from adhominem.questions.search.search import NOT_A_VERDICT, SearchResult
-from adhominem.render.templates import asset, markup, render_page
+from adhominem.render.templates import asset, render_page
 
 SEARCH_STYLES = (asset("evaluation.css"), asset("study.css"), asset("rank.css"))
-
-
-def search_page(result: SearchResult) -> str:
-    """What was searched for, the hits, and how many false ones to expect."""
-    return render_page(
-        "search.html",
-        SEARCH_STYLES,
-        title=search_title(result),
-        version=result.version,
-        **_shown(result),
-    )
-
-
-def search_fragment(result: SearchResult) -> Markup:
-    """What the page has below its heading, for another page with the same styles."""
-    return markup("search_result.html", **_shown(result))
 
 
 def search_title(result: SearchResult) -> str:
@@ -39,6 +23,7 @@ def search_title(result: SearchResult) -> str:
 
 def _shown(result: SearchResult) -> dict[str, Any]:
     return {
+        "version": result.version,
         "note": NOT_A_VERDICT,
         "facts": search_rows.search_facts(result),
         "searched": [(one, search_rows.hit_rows(one)) for one in result.searched],
@@ -47,6 +32,31 @@ def _shown(result: SearchResult) -> dict[str, Any]:
         "false_columns": search_rows.FALSE_HIT_COLUMNS,
         "false_rows": search_rows.false_hit_rows(result),
     }
+
+
+def _lines(result: SearchResult, values: Mapping[str, Any]) -> Iterator[str | Table]:
+    """The hits for each text, and how many false ones to expect."""
+    for one in result.searched:
+        yield Table(one.name, search_rows.HIT_COLUMNS, search_rows.hit_rows(one))
+        if one.copies:
+            yield f"Left out, as the same text  {', '.join(one.copies)}"
+    yield Table(
+        f"False hits to expect among {result.texts:,} texts",
+        search_rows.FALSE_HIT_COLUMNS,
+        search_rows.false_hit_rows(result),
+    )
+    for name, fact in search_rows.search_facts(result).items():
+        yield f"{name}  {fact}"
+
+
+PAGE: Page[SearchResult] = Page(
+    name="search",
+    styles=SEARCH_STYLES,
+    title=search_title,
+    values=_shown,
+    lines=_lines,
+    warnings=lambda result: [caution for one in result.searched for caution in one.warnings],
+)
 
 
 def link_page(links: Links) -> str:

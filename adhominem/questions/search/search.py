@@ -119,7 +119,7 @@ def search_texts(
     for at, (exhibit, (scored, apart)) in enumerate(zip(exhibits, found, strict=True)):
         sharing = tuple(store.id(number) for number in apart)
         (((once,),), taken_out) = without_shared([[exhibit.document]])  # as it was encoded
-        tokens = verifier.lead.tokenizer.tokens(once.text)
+        tokens = verifier.tokens(once.text)
         states = not verifier.no_statement_on([once])[0]
         hits = tuple(_hits(searcher, scored, chance, prior, scale, states))
         atypicality = verifier.atypicality(levs[at : at + 1])

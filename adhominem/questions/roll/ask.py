@@ -1,23 +1,34 @@
-"""A text rolled: encoded in windows, compared, smoothed, told in passages. See `attribute.roll`."""
+"""Which part of a text is by whom: the question, and how it is answered. See `roll.roll`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 import adhominem
 from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.errors import EmptyTextError, InputError, OptionError
+from adhominem.jobs.run import Run, part
 from adhominem.questions.cautions import (
     foreign_candidates,
     mostly_foreign,
     obstacles_of,
     other_genres,
 )
-from adhominem.questions.known import LevStore
 from adhominem.questions.material import sort_out
+from adhominem.questions.question import (
+    EXAMPLE_TEXTS,
+    Input,
+    Known,
+    Question,
+    Texts,
+    answer_files,
+    as_known,
+)
 from adhominem.questions.roll.blocks import Blocks, cut_blocks
 from adhominem.questions.roll.roll import (
     NEITHER,
@@ -36,6 +47,7 @@ from adhominem.questions.roll.roll import (
 )
 from adhominem.questions.roll.smoothing import Smoothed
 from adhominem.questions.roll.text_styles import apart, find_styles, style_factors
+from adhominem.records import settings_of
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
@@ -43,6 +55,7 @@ from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier
 
 _SHORT_WORDS = 200  # of a window: below, single windows say little
+_PER_WINDOW = 240  # characters of work, about: of a window with a candidate
 _OF_WHOLE_TEXT = frozenset(  # cautions that hold for the text as a whole, not for its windows
     ("at_bound", "length_of_population", "longer_than_calibrated", "shared_text", "two_genres")
 )
@@ -51,41 +64,148 @@ _ONCE = frozenset(  # that say the same with every candidate
 )
 
 
-@dataclass(frozen=True)
-class Known:
-    """A candidate's name and texts."""
+@dataclass(frozen=True, kw_only=True)
+class WhichPart(RollOptions, Question):
+    """Which part of a text is by whom?
 
-    name: str
-    exhibits: Sequence[Exhibit]
+    Each window of the text is compared with each candidate, and neighbouring windows are weighed
+    together: passages by a candidate or by neither, and where one ends. Without candidates: where
+    does the style of the text change?
+    """
+
+    name: ClassVar[str] = "roll"
+    title: ClassVar[str] = "Which part is by whom?"
+    result: ClassVar[str] = "rolled"
+    doing: ClassVar[str] = "Reading each window"
+    example_settings: ClassVar[Mapping[str, str] | None] = {
+        "words": "150",
+        "step": "25",
+        "passage": "500",
+    }
+    runs_on: ClassVar[tuple[str, ...]] = ("device",)
+    usage: ClassVar[str] = """
+    \b
+        adhominem roll novel.txt --against austen/ --against lady/ --population novels/ -o roll.html
+        adhominem roll novel.txt --words 1000 --step 200
+    """
+    example: ClassVar[Mapping[str, Any]] = {
+        "text": " ".join(text for texts in EXAMPLE_TEXTS.values() for text in texts),
+        "candidates": EXAMPLE_TEXTS,
+        "words": 20,
+        "step": 10,
+    }
+
+    text: Annotated[
+        Exhibit, Input("It must be longer than a window.", form="disputed", called="the text")
+    ]
+    candidates: Annotated[
+        Known,
+        Input(
+            "By name. Left out: where does the style of the text change?",
+            option="--against",
+            option_help="A candidate: a file, or a folder of one person's texts; may be given "
+            "several times.",
+        ),
+    ] = field(default_factory=dict)
+    population: Annotated[
+        Texts,
+        Input(
+            "Texts of the same genre by anybody, 5 or more. Left out: the server's, if it has one. "
+            "An empty list: none.",
+            option="--population",
+            option_help="Texts of the same genre by anybody: a folder, or a file of texts or "
+            "pairs.",
+            is_servers=True,
+        ),
+    ] = field(default=Texts())
+
+    def windows(self) -> list[Document]:
+        """The windows, each as a text."""
+        return _windows(self.text.document, _cut(self.text.document, self))
+
+    def parts(self) -> int:
+        """As many as there are steps."""
+        return len(self.text.document.text.split()) // self.step + 1
+
+    def work(self) -> int:
+        """Each window is compared with each candidate."""
+        return len(self.text.document.text) + _PER_WINDOW * self.parts() * max(
+            1, len(self.candidates)
+        )
+
+    def answer(self, verifier: Verifier, run: Run) -> Rolled:
+        """The passages by each candidate, or by neither, and where one ends."""
+        population = self.population.relevant(verifier, run)
+        name = "" if population is None else self.population.name or "given"
+        with run.watch("rolling", unit="share") as on_progress:
+            return _rolled(verifier, self, population, name, run, on_progress)
+
+
+def roll_files(
+    text: str | Path,
+    against: Sequence[str | Path] = (),
+    output: str | Path | None = None,
+    *,
+    population: str | Path | None = None,
+    **options: Any,
+) -> Rolled:
+    """Say which part of a text is by which candidate, each a file or a folder of one's texts.
+
+    Without candidates, say where the style of the text changes. Options are those of `RollOptions`
+    and of `answer_files`. The page is written to `output`, if there is one.
+    """
+    options |= {"text": text, "candidates": against, "population": population}
+    rolled: Rolled = answer_files(WhichPart, output=output, **options)
+    return rolled
 
 
 def roll_text(
     verifier: Verifier,
     exhibit: Exhibit,
-    known: Sequence[Known] = (),
+    candidates: Mapping[str, Sequence[str | Document | Exhibit]] | None = None,
     *,
     options: RollOptions | None = None,
     population: Population | None = None,
     population_name: str = "",
-    on_progress: Callable[[float], None] = lambda share: None,
+    run: Run | None = None,
 ) -> Rolled:
     """Say which part of a text is by which of the candidates, or by neither.
 
     Without candidates, say where its style changes. No statement is made on a text that is not what
-    the model was made for, nor on candidates whose texts are not. `on_progress` hears which share
-    of the work is done.
+    the model was made for, nor on candidates whose texts are not.
     """
-    options = options or RollOptions()
-    _check_names(known)
+    question = WhichPart(
+        text=exhibit,
+        candidates=as_known(candidates or {}),
+        population=Texts.of(population, population_name),
+        **vars(options or RollOptions()),
+    )
+    return question.answer(verifier.keeping(), run or Run())
+
+
+def _rolled(
+    verifier: Verifier,
+    question: WhichPart,
+    population: Population | None,
+    population_name: str,
+    run: Run,
+    on_progress: Callable[[float], None],
+) -> Rolled:
+    exhibit = question.text
+    options = RollOptions(
+        **{one.name: getattr(question, one.name) for one in settings_of(RollOptions)}
+    )
+    if NEITHER in question.candidates:
+        raise OptionError(f"a candidate and a state are named '{NEITHER}'; rename the candidate")
     blocks = _cut(exhibit.document, options)
-    known, remarks = _sort_out(exhibit, known)
+    known, remarks = _sort_out(exhibit, question.candidates)
     if options.closed and len(known) < 2:
         raise OptionError(
             f"{len(known)} candidates, one of whom is said to have written every part; expected "
             "two or more"
         )
     known, foreign, obstacle = _without_foreign(verifier, exhibit, known, closed=options.closed)
-    remarks += [told.message for told in foreign]
+    remarks += [one.message for one in foreign]
     rolled = Rolled(
         name=exhibit.document.id,
         text=exhibit.document.text,
@@ -99,7 +219,7 @@ def roll_text(
         blocks=(),
         passages=(),
         changes=(),
-        population=population_name or ("given" if population is not None else ""),
+        population=population_name,
         population_texts=0 if population is None else population.texts,
         remarks=tuple(remarks),
         model=verifier.name,
@@ -115,10 +235,11 @@ def roll_text(
     on_progress(0.6)
     smoothed: Smoothed | None
     if known:
-        remarks += _other_genres(verifier, exhibit.document, known)
-        sides = [verifier.encode([one.document for one in side.exhibits]) for side in known]
+        here = verifier.encode([exhibit.document])
+        remarks += [one.message for one in other_genres(verifier, here, known, run)]
+        sides = [verifier.encode(texts) for texts in known.values()]
         factors, strange = window_factors(
-            verifier.scorer, levs, sides, population, lambda share: on_progress(0.6 + 0.2 * share)
+            verifier.scorer, levs, sides, population, part(on_progress, 0.6, 0.8)
         )
         states = tuple(candidate.name for candidate in candidates)
         states = states if options.closed else (*states, NEITHER)
@@ -129,8 +250,8 @@ def roll_text(
         sides, strange = [], np.zeros(1, dtype=bool)
     on_progress(0.8)
     alone = np.ones((len(blocks.words), 1))  # of a single style
-    told = make_blocks(blocks, alone if smoothed is None else smoothed.probability)
-    passages = _of_passages(verifier, exhibit.document, told, sides, population)
+    made = make_blocks(blocks, alone if smoothed is None else smoothed.probability)
+    passages = _of_passages(verifier, exhibit.document, made, sides, population)
     remarks += _remarks(verifier, blocks, options, population, strange, bool(known))
     on_progress(1.0)
     starts = blocks.word_starts
@@ -148,77 +269,55 @@ def roll_text(
             )
             for at, row in enumerate(to_log10(factors))
         ),
-        blocks=told,
-        passages=make_passages(told, passages),
-        changes=() if smoothed is None else make_changes(told, smoothed, options),
+        blocks=made,
+        passages=make_passages(made, passages),
+        changes=() if smoothed is None else make_changes(made, smoothed, options),
         remarks=tuple(dict.fromkeys(remarks)),
     )
 
 
-def _check_names(known: Sequence[Known]) -> None:
-    names = [side.name for side in known]
-    if repeated := {name for name in names if names.count(name) > 1} | ({NEITHER} & set(names)):
-        raise OptionError(
-            f"two candidates, or a candidate and a state, are named '{min(repeated)}'; rename one"
-        )
-
-
-def _sort_out(exhibit: Exhibit, known: Sequence[Known]) -> tuple[list[Known], list[str]]:
+def _sort_out(exhibit: Exhibit, known: Known) -> tuple[Known, list[str]]:
     """The candidates without what they share with the text and each other; and what is said of it.
 
     The text itself stays whole: a passage that was copied into it is part of the question.
     """
     if not known:
-        return [], []
-    texts = {side.name: [one.document for one in side.exhibits] for side in known}
-    material = sort_out([exhibit], texts, whole=True, fewest=1)
-    sides = [
-        Known(side.name, material.exhibits(side.name, side.exhibits))
-        for side in known
-        if side.name in material.candidates
-    ]
-    return sides, [caution.message for caution in material.cautions]
+        return {}, []
+    material = sort_out([exhibit], known, whole=True, fewest=1)
+    return material.candidates, [caution.message for caution in material.cautions]
 
 
 def _without_foreign(
-    verifier: Verifier, exhibit: Exhibit, known: Sequence[Known], *, closed: bool
-) -> tuple[list[Known], list[Caution], str]:
+    verifier: Verifier, exhibit: Exhibit, known: Known, *, closed: bool
+) -> tuple[Known, list[Caution], str]:
     """Candidates with running prose, what is said of the others, and why no statement is made."""
-    texts = {side.name: [one.document for one in side.exhibits] for side in known}
-    names = mostly_foreign(verifier, texts)
-    left = [side for side in known if side.name not in names]
+    names = mostly_foreign(verifier, known)
+    left = {name: texts for name, texts in known.items() if name not in names}
     foreign = [foreign_candidates(names)] if names else []
     too_few = foreign if len(left) < (2 if closed else 1) else []
-    told = [*obstacles_of(verifier, [exhibit.document]), *too_few]
-    return left, foreign, "; ".join(one.message for one in told if one is not None)
+    obstacles = [*obstacles_of(verifier, [exhibit.document]), *too_few]
+    return left, foreign, "; ".join(one.message for one in obstacles if one is not None)
 
 
 def _candidates(
-    verifier: Verifier, exhibit: Exhibit, known: Sequence[Known], population: Population | None
+    verifier: Verifier, exhibit: Exhibit, known: Known, population: Population | None
 ) -> tuple[list[Candidate], list[str]]:
     """The candidates, with the Bayes factor of the text as a whole; and what to beware of."""
     candidates, remarks = [], []
     left_out = set(_OF_WHOLE_TEXT)
-    for side in known:
-        whole = verifier.verify(exhibit, side.exhibits, population=population)
+    for name, texts in known.items():
+        whole = verifier.verify(exhibit, texts, population=population)
         remarks += [caution.message for caution in whole.warnings if caution.code not in left_out]
         left_out |= _ONCE & {caution.code for caution in whole.warnings}
         candidates.append(
             Candidate(
-                name=side.name,
-                texts=len(side.exhibits),
-                words=sum(len(one.document.text.split()) for one in side.exhibits),
+                name=name,
+                texts=len(texts),
+                words=sum(len(text.text.split()) for text in texts),
                 log10_bayes_factor=whole.log10_bayes_factor,
             )
         )
     return candidates, remarks
-
-
-def _other_genres(verifier: Verifier, text: Document, known: Sequence[Known]) -> list[str]:
-    """Candidates whose texts are clearly of another genre than the text."""
-    store = LevStore(lambda texts: (list(texts), verifier.encode(texts)))
-    texts = {side.name: [one.document for one in side.exhibits] for side in known}
-    return [told.message for told in other_genres(verifier, store([text])[1], texts, store)]
 
 
 def _by_style(
@@ -266,11 +365,6 @@ def _of_passages(
     spans = [(blocks[begin].start, blocks[end - 1].end) for begin, end in ranges]
     levs = _encode(verifier, _parts(document, spans))
     return to_log10(window_factors(verifier.scorer, levs, sides, population)[0])
-
-
-def window_texts(document: Document, options: RollOptions) -> list[Document]:
-    """The windows of a text, each as a text: what `roll_text` encodes."""
-    return _windows(document, _cut(document, options))
 
 
 def _cut(document: Document, options: RollOptions) -> Blocks:

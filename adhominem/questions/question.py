@@ -1,0 +1,369 @@
+"""A question is declared once: its settings, its inputs, and how it is answered.
+
+    paths ─┐
+    JSON ──┼─ Question ─ answer ─ result ─ Page: terminal, HTML
+    form ──┘
+
+A question is a frozen dataclass. A field with a help in its type hint is a setting; a field with an
+`Input` is a text, a side, candidates, or a collection of texts, by its type. The command
+(`cli.asking`), the REST interface and the form (`web.asking`) are made from these hints.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from hashlib import blake2b
+from importlib import import_module
+from pathlib import Path
+from types import NoneType
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
+
+from markupsafe import Markup
+
+from adhominem.errors import InputError, OptionError
+from adhominem.jobs.inputs import check_page_name
+from adhominem.jobs.population import draw, in_order
+from adhominem.jobs.run import Run, Watch, unwatched
+from adhominem.jobs.workers import encoder
+from adhominem.model.folder import DEFAULT_MODEL
+from adhominem.pairs.passages import without_recurring
+from adhominem.questions.verify.files import note_model
+from adhominem.records import Options, notes_of, settings_of
+from adhominem.render.templates import markup, render_page
+from adhominem.score.decision import VerbalScale
+from adhominem.score.population import Population
+from adhominem.text.exhibits import Exhibit, read_exhibits
+from adhominem.text.files import Document, check_not_read, name_of, noting_inputs, readable_name
+from adhominem.text.readers import Layout, find_sources, read_documents
+from adhominem.text.writing import write_whole
+from adhominem.verify.cautions import Caution
+from adhominem.verify.verifier import Verifier, load
+
+Result = TypeVar("Result")
+# Of two people, for requests that are examples.
+EXAMPLE_TEXTS: Mapping[str, Sequence[str]] = {
+    "Anne": ["Dear friend, your letter has come at last.", "I write by the window, as ever."],
+    "Ben": ["No answer from you yet. I'm writing again.", "Got here late. Will call you."],
+}
+Known = dict[str, tuple[Document, ...]]  # candidates' texts, by name; () where none can be read
+
+
+@dataclass(frozen=True)
+class Side:
+    """Texts that are taken as one person's, or one by one."""
+
+    texts: tuple[Exhibit, ...]
+    name: str = ""
+
+    @property
+    def documents(self) -> list[Document]:
+        """The texts without the hashes of their files."""
+        return [text.document for text in self.texts]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A collection of texts by anybody: a population, or a corpus."""
+
+    documents: tuple[Document, ...] = ()
+    name: str = ""  # what it is called in an answer
+    population: Population | None = None  # one that is ready
+    count: int = 0  # how many there were before some of them were drawn
+    unread: int = 0  # what could not be read
+
+    @classmethod
+    def of(cls, texts: Sequence[str | Document] | Population | None, name: str = "") -> Texts:
+        """Texts, or a population that is ready."""
+        if isinstance(texts, Population):
+            return cls(name=name, population=texts)
+        documents = [Document(text=text) if isinstance(text, str) else text for text in texts or ()]
+        return cls(tuple(documents), name)
+
+    def __bool__(self) -> bool:
+        return bool(self.documents) or self.population is not None
+
+    def relevant(self, verifier: Verifier, run: Run) -> Population | None:
+        """The relevant population of the texts, each encoded; None if there are none."""
+        if self.population is not None or not self:
+            return self.population
+        texts, recurring = without_recurring(self.documents)
+        with run.watch("population", len(texts)) as on_documents:
+            encoded, levs = run.levs(verifier, texts, on_documents)
+        return verifier.population_of(levs, encoded, recurring)
+
+
+@dataclass(frozen=True)
+class Input:
+    """A note in the type hint of a field that holds texts."""
+
+    help: str = ""  # of the REST interface
+    option: str = ""  # of the command; without one it is an argument
+    option_help: str = ""
+    metavar: str = "PATH"
+    form: str = ""  # in a form; empty: named after the field
+    called: str = ""  # a text without a name, in messages and answers
+    most: int | str = 1_000  # texts that are drawn at random from more; or the setting that says so
+    is_corpus: bool = False  # whether repeated texts count, and truths are read beside them
+    is_servers: bool = False  # left out, it is the population that a server has
+    is_named: bool = False  # a side: it has a name, and its command takes one path
+
+    @property
+    def reserved(self) -> tuple[str, ...]:
+        """What the option may say instead of a path."""
+        return tuple(word for word in self.metavar.split("|") if word.islower())
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows for a terminal."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+@dataclass(frozen=True)
+class Page(Generic[Result]):
+    """How an answer is shown to people, on a page and on a terminal."""
+
+    name: str  # of the templates: NAME.html, and NAME_result.html for another page
+    styles: Sequence[str]
+    title: Callable[[Result], str]
+    values: Callable[[Result], dict[str, Any]]  # that the templates take
+    lines: Callable[[Result, Mapping[str, Any]], Iterable[str | Table]]  # for a terminal
+    remarks: Callable[[Result], Sequence[str]] = lambda result: ()  # that go before, JSON or not
+    warnings: Callable[[Result], Iterable[Caution]] = lambda result: ()  # that follow the lines
+
+    def whole(self, result: Result) -> str:
+        """A file of its own, which fetches nothing from anywhere."""
+        title, values = self.title(result), self.values(result)
+        return render_page(f"{self.name}.html", self.styles, title=title, **values)
+
+    def fragment(self, result: Result) -> Markup:
+        """What the page has below its heading, for another page with the same styles."""
+        return markup(f"{self.name}_result.html", **self.values(result))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question(Options):
+    """What can be asked. The docstring of each is its help, the first line its title."""
+
+    name: ClassVar[str]  # of the command, the route, the tab and the folder
+    usage: ClassVar[str]  # what the command's help has beside the docstring
+    example: ClassVar[Mapping[str, Any]]  # a request of the REST interface
+    title: ClassVar[str]  # in the REST interface
+    result: ClassVar[str]  # what a page's script calls the answer
+    doing: ClassVar[str]  # what a form says meanwhile
+    # Of a form with the texts of an example; None: it has no example.
+    example_settings: ClassVar[Mapping[str, str] | None] = {}
+    runs_on: ClassVar[tuple[str, ...]] = ()  # `device` and `jobs`, where they make a difference
+    is_encoded: ClassVar[bool] = True  # or the LEVs of the texts are not asked for
+    with_page: ClassVar[Mapping[str, Any]] = {}  # settings, where a page is written
+
+    def answer(self, verifier: Verifier, run: Run) -> Any:
+        """The answer, of a verifier that is `keeping` texts."""
+        raise NotImplementedError
+
+    def documents(self) -> list[Document]:
+        """All texts of the inputs."""
+        values = (getattr(self, name) for name in inputs_of(type(self)))
+        return [text for value in values for text in documents_in(value)]
+
+    def windows(self) -> list[Document]:
+        """Parts of a text that are encoded, too."""
+        return []
+
+    def parts(self) -> int:
+        """How many windows there are, about, without cutting the text."""
+        return 0
+
+    def work(self) -> int:
+        """How many characters `answer` goes through, about, after texts are encoded."""
+        return 1
+
+    @classmethod
+    def page(cls) -> Page[Any]:
+        """How the answer is shown; loaded when it is needed."""
+        page: Page[Any] = import_module(f"adhominem.questions.{cls.name}.page").PAGE
+        return page
+
+    @classmethod
+    def of_paths(cls, run: Run, **values: Any) -> Self:
+        """The question with texts from files: settings as they are, and a path for each input."""
+        inputs = inputs_of(cls)
+        settings = {name: value for name, value in values.items() if name not in inputs}
+        settings = {one.name: one.default for one in settings_of(cls)} | settings
+        cls.checked(settings)
+        read = {
+            name: read_input(kind, note, values[name], settings, run)
+            for name, (kind, note) in inputs.items()
+            if values.get(name) is not None
+        }
+        return cls(**settings, **read)
+
+
+def inputs_of(cls: type[Question]) -> dict[str, tuple[Any, Input]]:
+    """The fields of a question that hold texts, by name: the type of each, and what is noted."""
+    return {
+        name: (_kind(hint), note)
+        for name, (hint, notes) in notes_of(cls).items()
+        for note in notes
+        if isinstance(note, Input)
+    }
+
+
+def required_in(cls: type[Question]) -> set[str]:
+    """The fields of a question that have no default."""
+    return {
+        field.name
+        for field in fields(cls)
+        if field.default is MISSING and field.default_factory is MISSING
+    }
+
+
+def _kind(hint: Any) -> Any:
+    """`dict` of candidates; `X` of `X | None`; else the type itself."""
+    if get_origin(hint) is dict:
+        return dict
+    return next((one for one in get_args(hint) if one is not NoneType), hint)
+
+
+def answer_files(
+    cls: type[Question],
+    *,
+    output: str | Path | None = None,
+    model: str | Path = DEFAULT_MODEL,
+    device: str = "cpu",
+    jobs: int | None = 1,
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+    **values: Any,
+) -> Any:
+    """The answer to a question on files, and its page in the `output` if there is one.
+
+    What cannot be read goes to `skipped`; without it, the first such thing is raised.
+    """
+    if output is not None:
+        check_page_name(output)
+    run = Run(watch, skipped)
+    with noting_inputs():
+        question = cls.of_paths(run, **values, **({} if output is None else cls.with_page))
+        verifier = load(model, device=device)
+        note_model(model)
+        if output is not None:
+            check_not_read(output)
+        with encoder(model, verifier, jobs, device) as run.encode:
+            result = question.answer(verifier.keeping(), run)
+        if output is not None:
+            with write_whole(Path(output)) as file:
+                file.write(cls.page().whole(result))
+    return result
+
+
+def read_input(kind: Any, note: Input, paths: Any, settings: Mapping[str, Any], run: Run) -> Any:
+    """What a field holds, read from files: `paths` is one or several."""
+    several = [paths] if isinstance(paths, str | Path) else list(paths)
+    if kind is Exhibit:
+        text, *others = read_exhibits(several)
+        if others:
+            raise InputError(
+                f"{len(others) + 1:,} texts; expected one: give a file, not a folder", several[0]
+            )
+        return text
+    if kind is Side:
+        name = name_of(several[0]) if note.is_named else ""
+        return Side(tuple(read_exhibits(several)), name)
+    if kind is dict:
+        with run.watch("reading"):
+            return _sides(several) if note.option else _by_author(several[0], run.skipped)
+    if kind is VerbalScale:
+        return VerbalScale.read(paths)
+    if kind is not Texts:  # an index
+        return paths
+    if str(paths) in note.reserved:
+        return Texts(name=str(paths))
+    before = len(run.skipped or ())
+    with run.watch("reading") as on_documents:
+        documents = read_documents(
+            paths, author_required=False, labelled=note.is_corpus, skipped=run.skipped
+        )
+        if not note.is_corpus:
+            documents = each_once(documents)
+        most = settings[note.most] if isinstance(note.most, str) else note.most
+        drawn, count = draw(documents, most, settings.get("seed", 0), on_documents)
+    return Texts(
+        tuple(in_order(drawn)),
+        name_of(paths) if note.is_corpus else str(paths),
+        count=count,
+        unread=len(run.skipped or ()) - before,
+    )
+
+
+def named(sides: Iterable[tuple[str, Sequence[Document]]]) -> Known:
+    """Candidates by name; two of one name are refused."""
+    known: Known = {}
+    for name, texts in sides:
+        if name in known:
+            raise OptionError(
+                f"two candidates are named '{name}'; expected different names: put all texts of "
+                "one person under one name, or rename one"
+            )
+        known[name] = tuple(texts)
+    return known
+
+
+def as_known(candidates: Mapping[str, Sequence[str | Document | Exhibit]]) -> Known:
+    """Candidates' texts, each with a name: that of the candidate and a number if it has none."""
+    known = {}
+    for name, texts in candidates.items():
+        documents = [text.document if isinstance(text, Exhibit) else text for text in texts]
+        known[name] = tuple(
+            Document(text=text, author=name, id=f"{name}/{number}")
+            if isinstance(text, str)
+            else (text if text.id else replace(text, id=f"{name}/{number}"))
+            for number, text in enumerate(documents, start=1)
+        )
+    return known
+
+
+def _sides(paths: Sequence[str | Path]) -> Known:
+    """A candidate for each path: a file, or a folder of one person's texts."""
+    return named(
+        (name_of(path), [text.document for text in read_exhibits([path])]) for path in paths
+    )
+
+
+def _by_author(path: str | Path, skipped: list[InputError] | None) -> Known:
+    """Known texts by author; nothing of a candidate in whose folder no text can be read."""
+    texts: dict[str, list[Document]] = {}
+    empty: list[str] = []
+    for source in find_sources(path):
+        for document in source.documents(skipped=skipped):
+            texts.setdefault(document.author, []).append(document)
+        if source.layout is Layout.AUTHOR_FOLDERS:
+            with os.scandir(source.path) as entries:
+                folders = [entry.name for entry in entries if entry.is_dir()]
+            empty += [name for name in map(readable_name, folders) if not name.startswith(".")]
+    known = {name: tuple(of) for name, of in texts.items()}
+    return known | dict.fromkeys(sorted(set(empty) - set(texts)), ())
+
+
+def each_once(documents: Iterable[Document]) -> Iterator[Document]:
+    """Documents without those whose text came before."""
+    digests: set[bytes] = set()
+    for document in documents:
+        digest = blake2b(document.text.encode(), digest_size=16).digest()
+        if digest not in digests:
+            digests.add(digest)
+            yield document
+
+
+def documents_in(value: Any) -> list[Document]:
+    """The texts that a field holds."""
+    if isinstance(value, Exhibit):
+        return [value.document]
+    if isinstance(value, dict):
+        return [text for texts in value.values() for text in texts]
+    return list(value.documents) if isinstance(value, Side | Texts) else []

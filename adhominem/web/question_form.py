@@ -1,0 +1,329 @@
+"""The form of a question, made from its declaration: its fields, its page and its answer.
+
+The templates are `web_*.html`: those of questions with candidates share one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fastapi.responses import HTMLResponse
+
+from adhominem.questions.question import Input, Question, Side, Texts, inputs_of, named
+from adhominem.records import Setting, settings_of
+from adhominem.render.templates import markup
+from adhominem.text.exhibits import Exhibit, exhibits_of
+from adhominem.web.answering import Answerer, texts_of
+from adhominem.web.asking import ask, servers_own
+from adhominem.web.failures import RequestError
+from adhominem.web.form_fields import Part, Sent
+from adhominem.web.guard import Access
+from adhominem.web.lines import Tell, progress
+from adhominem.web.pages import EXAMPLE_TEXTS, EXAMPLES, answer_page, example_text
+from adhominem.web.service import SERVERS, Service
+from adhominem.web.uploads import FileReader, Upload
+
+TICKED = "yes"  # what a box that is ticked sends
+_CANDIDATE = re.compile(r"candidate(\d{1,4})_(name|text|file)")
+_FEWEST_SHOWN = 3  # candidates, filled in or not
+_LONGEST_NUMBER = 20  # characters
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideFields:
+    """What the form holds of a text, a side or a candidate."""
+
+    number: int = 0  # of a candidate
+    name: str = ""
+    pasted: Sequence[str] = ()
+    files: Sequence[Upload] = ()  # never shown again; those of a folder bear its name
+
+    @property
+    def called(self) -> str:
+        """A candidate's name, or a number."""
+        return self.name or f"Candidate {self.number}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionFields:
+    """What the form holds, as it was sent or is to be shown."""
+
+    sides: Mapping[str, SideFields] = field(default_factory=dict)  # by input
+    candidates: Sequence[SideFields] = ()  # those that are not empty
+    server_population: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)  # as they were typed
+
+    @property
+    def shown(self) -> list[SideFields]:
+        """The candidates as the page shows them: one more than are filled in."""
+        filled = list(self.candidates)
+        rest = max(_FEWEST_SHOWN - len(filled), 1 if filled else 0)
+        last = max((candidate.number for candidate in filled), default=0)
+        return [*filled, *(SideFields(number=last + 1 + at) for at in range(rest))]
+
+    def side(self, name: str) -> SideFields:
+        """What is held of an input; nothing if it was left out."""
+        return self.sides.get(name, SideFields())
+
+    def is_ticked(self, name: str) -> bool:
+        """Whether a box is ticked."""
+        return self.settings[name] == TICKED
+
+
+class QuestionAnswerer(Answerer[QuestionFields]):
+    """Answers the form of a question."""
+
+    def __init__(
+        self, service: Service, access: Access, reader: FileReader, question: type[Question]
+    ) -> None:
+        super().__init__(service, access, reader)
+        self.question = question
+        self._inputs = {
+            name: (kind, note)
+            for name, (kind, note) in inputs_of(question).items()
+            if kind in (Exhibit, Side, dict, Texts)
+        }
+        self._settings = settings_of(question, "form")
+        self._has_candidates = any(kind is dict for kind, _ in self._inputs.values())
+
+    @property
+    def empty(self) -> QuestionFields:
+        """The form as it begins."""
+        return QuestionFields(settings={one.field: _first_value(one) for one in self._settings})
+
+    def show(self, fields: QuestionFields, **more: Any) -> HTMLResponse:
+        """The page with the form; `more` is what `answer_page` takes beside it."""
+        name = self.question.name
+        searcher = self.service.searcher
+        return answer_page(
+            self.service,
+            f"web_{'case' if self._has_candidates else name}.html",
+            f"/{name}",
+            fields,
+            wants_token=bool(self.access.token),
+            question=name,
+            limits={one.field: one.served for one in self._settings},
+            new_candidate=SideFields(),
+            indexed=0 if searcher is None else len(searcher.store),
+            **more,
+        )
+
+    def example(self, name: str) -> QuestionFields:
+        """The form with the texts of an example; as it begins if there is none of this name."""
+        of_example = self.question.example_settings
+        if name not in EXAMPLES or of_example is None:
+            return self.empty
+        texts = {writer: [example_text(one) for one in of] for writer, of in EXAMPLE_TEXTS.items()}
+        settings = {**self.empty.settings, **of_example}
+        fields = replace(self.empty, settings=settings)
+        if self._has_candidates:
+            if name != "two-writers":
+                return self.empty
+            (first, *of_first), (second, *of_second) = texts.values()
+            is_one = any(kind is Exhibit for kind, _ in self._inputs.values())
+            pasted = [f"{first}\n\n{second}"] if is_one else [first]
+            known = zip(texts, (of_first, of_second), strict=True)
+            candidates = [
+                SideFields(number=number, name=writer, pasted=pasted)
+                for number, (writer, pasted) in enumerate(known, start=1)
+            ]
+            return replace(
+                fields, sides={"disputed": SideFields(pasted=pasted)}, candidates=candidates
+            )
+        names = [note.form or name for name, (_, note) in self._inputs.items()]
+        if "first" in names:
+            pairs = zip(("first", "second"), texts.items(), strict=True)
+            sides = {
+                side: SideFields(name=writer, pasted=pasted) for side, (writer, pasted) in pairs
+            }
+        else:
+            sides = {"texts": SideFields(pasted=[text for of in texts.values() for text in of])}
+        return replace(fields, sides=sides)
+
+    def read(self, parts: Sequence[Part]) -> QuestionFields:
+        """What the fields of the form hold."""
+        sides = {
+            note.form or name: note
+            for name, (kind, note) in self._inputs.items()
+            if kind is not dict and name != "population"
+        }
+        if self._has_candidates:
+            sides["candidate"] = Input(is_named=True)
+        lines = ["server_population", *(one.field for one in self._settings)]
+        sent = Sent(
+            parts,
+            files=("population", *(f"{side}_file" for side in sides)),
+            texts=[f"{side}_text" for side in sides],
+            once=[*lines, *(f"{side}_name" for side, note in sides.items() if note.is_named)],
+            kind=lambda name: (
+                _CANDIDATE.sub(r"candidate_\2", name) if self._has_candidates else name
+            ),
+        )
+        sides.pop("candidate", None)
+        matches = [_CANDIDATE.fullmatch(part.name) for part in parts]
+        numbers = dict.fromkeys(match[1] for match in matches if match)  # in the order of the form
+        candidates = [
+            _side(sent, f"candidate{number}", at) for at, number in enumerate(numbers, start=1)
+        ]
+        return QuestionFields(
+            sides={side: _side(sent, side) for side in sides}
+            | {"population": SideFields(files=sent.uploads("population"))},
+            candidates=[one for one in candidates if one.name or one.pasted or one.files],
+            server_population=sent.line("server_population") == TICKED,
+            settings={
+                one.field: sent.line(one.field) or ("" if one.kind is bool else _first_value(one))
+                for one in self._settings
+            },
+        )
+
+    def check(self, fields: QuestionFields) -> None:
+        """Refuse labels that are too long, sides of one name, and settings that cannot be used.
+
+        How many texts there may be, is checked when they are read.
+        """
+        names = [candidate.called for candidate in fields.candidates]
+        names += [side.name for side in fields.sides.values() if side.name]
+        self.service.check_labels(*names, *fields.settings.values())
+        named((name, ()) for name in names)
+        self._read_settings(fields)
+
+    def _read_settings(self, fields: QuestionFields) -> dict[str, Any]:
+        values = {one.name: _value(one, fields.settings[one.field]) for one in self._settings}
+        return self.question.checked(values)
+
+    async def answer(self, fields: QuestionFields, tell: Tell, *, at_once: bool) -> None:
+        """The result as a part of the page, as JSON, and as a page of its own."""
+        page = self.question.page()
+        async with self.service.in_time():
+            values, notes = await self._read_texts(fields, tell)
+            question = await asyncio.to_thread(
+                lambda: self.question(
+                    **values,
+                    **self._read_settings(fields),
+                    **servers_own(self.question, self.service),
+                )
+            )
+            doing = progress(tell, self.question.doing)
+            result = await ask(self.service, question, doing)
+        shown = await asyncio.to_thread(
+            lambda: markup(
+                "web_result.html",
+                title=page.title(result),
+                notes=notes,
+                fragment=page.fragment(result),
+            )
+        )
+        tell({"verdict": shown, self.question.result: await asyncio.to_thread(result.to_json)})
+        tell({"page": await asyncio.to_thread(page.whole, result)})
+
+    async def _read_texts(
+        self, fields: QuestionFields, tell: Tell
+    ) -> tuple[dict[str, Any], list[str]]:
+        """What the inputs hold, and what was odd about the files."""
+        if any(side.files for side in (*fields.sides.values(), *fields.candidates)):
+            progress(tell, "Reading the files")
+        plain = {
+            name: fields.candidates if kind is dict else [fields.side(note.form or name)]
+            for name, (kind, note) in self._inputs.items()
+            if kind is not Texts
+        }
+        # All in one go: each file that is no table is one text.
+        files = [file for sides in plain.values() for side in sides for file in side.files]
+        texts, notes = await self.reader.read(files)
+        of_files, values = iter(texts), dict[str, Any]()
+        for name, (kind, note) in self._inputs.items():
+            if kind is Texts:
+                side = fields.side(note.form or name)
+                rows, odd = await self.reader.read(side.files, tables=True)
+                notes += odd
+                value = self._texts(fields, side, rows, note)
+            else:
+                sides = [(side, [next(of_files) for _ in side.files]) for side in plain[name]]
+                value = await asyncio.to_thread(_input, kind, note, name, sides)
+            if value is not None:  # or the question's own default
+                values[name] = value
+        return values, notes
+
+    def _texts(
+        self, fields: QuestionFields, side: SideFields, rows: Sequence[Exhibit], note: Input
+    ) -> Texts | None:
+        """A corpus, or a population; None if there is none."""
+        if note.is_corpus:
+            authors = _authors([file.name for file in side.files])
+            documents = [text.document for text in texts_of(side.pasted, rows, note.called)]
+            by_author = [replace(one, author=authors.get(one.id, "")) for one in documents]
+            return Texts(tuple(by_author), "these texts")
+        if rows:
+            name = ", ".join(file.name for file in side.files)
+            return Texts(tuple(row.document for row in rows), name)
+        if note.is_servers and fields.server_population and self.service.population is not None:
+            return Texts(name=SERVERS, population=self.service.population)
+        return None
+
+
+def _input(
+    kind: Any, note: Input, name: str, sides: Sequence[tuple[SideFields, Sequence[Exhibit]]]
+) -> Any:
+    """A text, a side or candidates, of what was pasted and the texts of files."""
+    if kind is dict:
+        return named(
+            (side.called, [text.document for text in texts_of(side.pasted, files, side.called)])
+            for side, files in sides
+        )
+    ((side, files),) = sides
+    called = (side.name or note.called) if note.is_named else ""
+    texts = texts_of(side.pasted, files, called or note.called)
+    if note.is_named:
+        return Side(tuple(texts), called)
+    exhibits = exhibits_of(texts, note.form or name)
+    if kind is Side:
+        return Side(tuple(exhibits))
+    if len(exhibits) > 1:
+        raise RequestError(
+            422, "SeveralTexts", f"{len(exhibits):,} texts; expected one that is cut into parts"
+        )
+    return exhibits[0]
+
+
+def _side(sent: Sent, name: str, number: int = 0) -> SideFields:
+    return SideFields(
+        number=number,
+        name=sent.line(f"{name}_name"),
+        pasted=sent.pasted(f"{name}_text"),
+        files=sent.uploads(f"{name}_file"),
+    )
+
+
+def _authors(names: Sequence[str]) -> Mapping[str, str]:
+    """By the names of files: the folder that each lies in, if they lie in several."""
+    folders = {name: name.replace("\\", "/").rpartition("/")[0] for name in names}
+    return folders if len(set(folders.values())) > 1 else {}
+
+
+def _first_value(setting: Setting) -> str:
+    """What a field holds at first; "" is a box that is not ticked."""
+    if setting.kind is bool:
+        return TICKED if setting.default else ""
+    return f"{setting.default:g}" if setting.kind is float else str(setting.default)
+
+
+def _value(setting: Setting, text: str) -> Any:
+    """The value of a setting as it was typed."""
+    if setting.kind is bool:
+        return text == TICKED
+    try:
+        if len(text) > _LONGEST_NUMBER or not text.isascii():
+            raise ValueError
+        value = setting.kind(text.replace(",", ".") if setting.kind is float else text)
+        if setting.served is not None and not setting.served.allows(value):
+            raise ValueError
+    except ValueError:
+        number = "a whole number" if setting.kind is int else "a number"
+        limit = "" if setting.served is None else f", {setting.served}"
+        name = setting.field.replace("_", " ")
+        raise RequestError(422, "WrongSetting", f"{name}: expected {number}{limit}") from None
+    return value
