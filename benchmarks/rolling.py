@@ -40,7 +40,7 @@ from adhominem import Document, Exhibit, RollOptions
 from adhominem.arrays import FloatArray
 from adhominem.questions.roll.blocks import Blocks, cut_blocks
 from adhominem.questions.roll.roll import smooth_blocks, window_factors
-from adhominem.questions.roll.rolling import roll_text
+from adhominem.questions.roll.ask import roll_text
 from adhominem.questions.roll.smoothing import smooth
 from adhominem.score.population import Population
 from adhominem.text.excerpts import first_words

@@ -91,7 +91,7 @@ class QuestionCommand(click.Command):
                     help=note.option_help,
                 )
                 params.append(option)
-        shared = [opt.output("An .html page to write.", required=False), opt.model]
+        shared = [opt.page, opt.model]
         made = [opt.setting(one) for one in settings_of(self.question, "command")]
         runs_on = [getattr(opt, name) for name in self.question.runs_on]
         for decorate in (*shared, *made, *runs_on, opt.json):

@@ -118,6 +118,11 @@ def page_name(
     return output
 
 
+page = click.option(
+    "-o", "--output", type=PATH, callback=page_name, help="An .html page to write."
+)
+
+
 def population(
     metavar: str = "PATH",
     help: str = "Texts of the same genre by anybody: a folder, or a file of texts or pairs.",

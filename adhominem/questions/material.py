@@ -41,13 +41,12 @@ class CaseMaterial:
 def sort_out(
     disputed: Sequence[Exhibit],
     candidates: Candidates,
-    unreadable: Sequence[str] = (),
     *,
     together: bool = True,
     whole: bool = False,
     fewest: int = FEWEST_CANDIDATES,
 ) -> CaseMaterial:
-    """Each text once; `unreadable` are candidates of whom no text could be read.
+    """Each text once; candidates without a text are named.
 
     Passages that texts of two people share are taken out of both, or only out of the known texts
     where the disputed ones stay `whole`. Disputed texts that are ranked `together` must not count
@@ -66,7 +65,7 @@ def sort_out(
         if left:
             places[name] = tuple(left)
     kept = {name: [candidates[name][at] for at in left] for name, left in places.items()}
-    without = [*unreadable, *(name for name in candidates if name not in kept)]
+    without = [name for name in candidates if name not in kept]
     cautions = (*copies.cautions(), *without_texts(without))
     if len(kept) < fewest:
         raise too_few(len(kept), cautions, fewest)

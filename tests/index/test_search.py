@@ -24,9 +24,9 @@ from adhominem.index.engine import make_engine
 from adhominem.index.packing import packed_and_back
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
-from adhominem.questions.search.files import search_files
+from adhominem.questions.search.ask import search_files
 from adhominem.questions.search.index_files import index_files
-from adhominem.questions.search.page import search_page
+from adhominem.questions.search.page import PAGE
 from adhominem.questions.search.search import search_texts
 from adhominem.text.exhibits import Exhibit
 
@@ -198,7 +198,7 @@ def test_a_search_that_leaves_out_every_text_has_no_hits(
     assert [len(one.hits) for one in alone.searched] == [0]
     assert [len(one.hits) for one in among.searched] == [6, 0, 6]
     assert len(alone.searched[0].copies) == 6
-    assert "Left out, as the same text" in search_page(alone)
+    assert "Left out, as the same text" in PAGE.whole(alone)
 
 
 def test_false_hits_are_told_at_each_strength(made_index: Path, mixed: Verifier) -> None:

@@ -14,9 +14,9 @@ from adhominem import RollOptions, Verifier, load, rank_texts
 from adhominem.cli import main
 from adhominem.index.store import Store
 from adhominem.questions.map.corpus_map import map_documents
-from adhominem.questions.rank.page import rank_page
+from adhominem.questions.rank.page import PAGE
+from adhominem.questions.roll.ask import roll_text
 from adhominem.questions.roll.page import roll_page
-from adhominem.questions.roll.rolling import Known, roll_text
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 
@@ -89,7 +89,7 @@ def run(*arguments: object) -> Result:
 
 
 def test_a_disputed_text_in_another_language_has_no_posterior(verifier: Verifier) -> None:
-    ranking = rank_texts(verifier, DUTCH, CANDIDATES, trials=0, explained=True)
+    ranking = rank_texts(verifier, DUTCH, CANDIDATES, trials=0, explain=True)
     (case,) = ranking.cases
     assert case.verbal.startswith(
         "No statement is made: disputed is not running prose of a kind that the model knows: "
@@ -100,7 +100,7 @@ def test_a_disputed_text_in_another_language_has_no_posterior(verifier: Verifier
     assert ranking.versus == ()
     codes = [caution.code for caution in ranking.warnings if caution.decides]
     assert codes == ["foreign"]
-    page = rank_page(ranking)
+    page = PAGE.whole(ranking)
     assert "<strong>No statement is made: " in page
     assert "support for" not in page
     assert "support against" not in page
@@ -115,7 +115,7 @@ def test_an_english_one_among_them_is_ranked(verifier: Verifier) -> None:
     assert dutch.decision == "undecided"
     (told,) = [caution for caution in ranking.warnings if caution.code == "foreign"]
     assert told.message.startswith("disputed texts in another language, or not running prose: ")
-    assert "<td>undecided</td>" in rank_page(ranking)
+    assert "<td>undecided</td>" in PAGE.whole(ranking)
 
 
 def test_no_statement_is_made_on_a_candidate_in_another_language(verifier: Verifier) -> None:
@@ -160,8 +160,8 @@ def test_the_command_says_so(case: Path) -> None:
 
 def test_nothing_is_said_of_the_parts_of_a_text_in_another_language(verifier: Verifier) -> None:
     exhibit = Exhibit.of(DUTCH, "dutch.txt")
-    known = [Known(name, [Exhibit.of(side[0], name)]) for name, side in CANDIDATES.items()]
-    for candidates in (known, []):
+    known = {name: [Exhibit.of(side[0], name)] for name, side in CANDIDATES.items()}
+    for candidates in (known, {}):
         rolled = roll_text(verifier, exhibit, candidates, options=SMALL)
         assert rolled.obstacle.startswith("dutch.txt is not running prose of a kind that")
         assert not any((rolled.states, rolled.blocks, rolled.passages, rolled.changes))
@@ -173,8 +173,7 @@ def test_nothing_is_said_of_the_parts_of_a_text_in_another_language(verifier: Ve
 
 def test_a_candidate_in_another_language_is_left_out_of_rolling(verifier: Verifier) -> None:
     text = Exhibit.of(WALK, "walk.txt")
-    sides = {"jan": DUTCH, "ann": LETTER}
-    known = [Known(name, [Exhibit.of(side, name)]) for name, side in sides.items()]
+    known = {"jan": [Exhibit.of(DUTCH, "jan")], "ann": [Exhibit.of(LETTER, "ann")]}
     rolled = roll_text(verifier, text, known, options=SMALL)
     assert rolled.states == ("ann", "neither")
     assert any("no statement is made on these" in told.lower() for told in rolled.remarks)

@@ -15,7 +15,7 @@ from conftest import made_up_rows, write_rows
 from fastapi.testclient import TestClient
 
 from adhominem.cli import main
-from adhominem.web import attribution
+from adhominem.questions.rank.ask import WhichCandidate
 from adhominem.web.limits import Limits
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
@@ -218,14 +218,14 @@ def test_long_work_does_not_keep_others_waiting(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on = Event(), Event()
-    really = attribution.rank_texts
+    really = WhichCandidate.answer
 
     def slow(*arguments: Any, **options: Any) -> Any:
         begun.set()
         assert go_on.wait(60)
         return really(*arguments, **options)
 
-    monkeypatch.setattr(attribution, "rank_texts", slow)
+    monkeypatch.setattr(WhichCandidate, "answer", slow)
     with ThreadPoolExecutor() as pool:
         ranking = pool.submit(client.post, "/api/rank", json=WHO)
         assert begun.wait(60)

@@ -149,12 +149,12 @@ def test_if_copies_leave_nobody_it_is_said_why(client: TestClient) -> None:
 def test_other_languages_and_genres_are_said(
     client: TestClient, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adhominem.questions.rank import rank
-    from adhominem.questions.roll import rolling
+    from adhominem.questions.rank import ask as rank
+    from adhominem.questions.roll import ask as roll
     from adhominem.verify.cautions import Caution
 
     told = Caution("other_genre_of_candidate", "texts of another genre: those of b1")
-    for module in (rank, rolling):
+    for module in (rank, roll):
         monkeypatch.setattr(module, "other_genres", lambda *arguments: [told])
     monkeypatch.setattr(rank, "mostly_foreign", lambda *arguments: [NAMES[2]])
     for ask in (by_rest, by_page):

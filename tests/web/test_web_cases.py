@@ -12,11 +12,13 @@ from conftest import made_up_rows
 from fastapi.testclient import TestClient
 from serving import running
 
-from adhominem.web.case_fields import RANK, ROLL, read_case_fields
+from adhominem.questions.rank.ask import WhichCandidate
 from adhominem.web.form_fields import Part
-from adhominem.web.guard import LINES
+from adhominem.web.guard import LINES, Access
+from adhominem.web.question_form import QuestionAnswerer
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
+from adhominem.web.uploads import FileReader
 
 ROWS = made_up_rows(3, 3, "c")
 NAMES = sorted({row["author"] for row in ROWS})
@@ -93,10 +95,10 @@ def test_the_form_says_which_part_is_by_whom(client: TestClient) -> None:
     [
         ("/rank", {"disputed_text": None}, "no disputed text"),
         ("/rank", {"candidate1_name": "Ben"}, "two candidates are named"),
-        ("/rank", {"prior_none": "1"}, "from 0 to less than 1"),
+        ("/rank", {"prior_none": "1"}, "expected a number, 0 to below 1"),
         ("/rank", {"words": "500"}, "is not known"),
         ("/rank", {"candidate99999_text": "a"}, "is not known"),
-        ("/roll", {"words": "many"}, "words: this is no number"),
+        ("/roll", {"words": "many"}, "words: expected a whole number, 20 to 100,000"),
         ("/roll", {"words": "30", "step": "40"}, "step"),
         ("/roll", {"disputed_text": ["One text.", "And another."]}, "2 texts"),
     ],
@@ -117,13 +119,16 @@ def test_candidates_who_are_left_empty_are_left_out() -> None:
         Part("candidate1_text", None, b""),
         Part("candidate1_file", "", b""),
     ]
-    fields = read_case_fields(parts, RANK)
+    service = Service.open("general-en")
+    answerer = QuestionAnswerer(service, Access(), FileReader(service.limits), WhichCandidate)
+    service.close()
+    fields = answerer.read(parts)
     assert [(one.called, one.pasted) for one in fields.candidates] == [
         ("Zoe", ["A text.\nOf two lines."])
     ]
     assert len(fields.shown) == 3
     assert len({one.number for one in fields.shown}) == 3
-    assert read_case_fields([], ROLL).roll_options.words == 500
+    assert answerer.read([]).settings == {"prior_none": "0.5", "one_by_one": "", "explain": ""}
 
 
 @pytest.mark.parametrize("path", ["/rank", "/roll"])

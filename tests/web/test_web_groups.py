@@ -97,12 +97,12 @@ def test_two_sides_are_contrasted(client: TestClient) -> None:
     ("path", "data", "said"),
     [
         ("/cluster", {"texts_text": TEXTS[0]}, "expected several"),
-        ("/cluster", {"texts_text": TEXTS, "prior": "1"}, "between 0 and 1"),
+        ("/cluster", {"texts_text": TEXTS, "prior": "1"}, "expected a number, above 0 to below 1"),
         ("/cluster", {"texts_text": TEXTS, "words": "5"}, "is not known"),
-        ("/contrast", {"first_text": TEXTS[0]}, "has no texts"),
-        ("/contrast", {"first_text": "a b", "second_text": "c d", "top": "many"}, "no number"),
+        ("/contrast", {"first_text": TEXTS[0]}, "no texts"),
+        ("/contrast", {"first_text": "a b", "second_text": "c d", "top": "many"}, "whole number"),
         ("/contrast", {"first_text": "a b", "second_text": "c d", "slice": "1"}, "slice"),
-        ("/contrast", {"first_name": "x", "second_name": "x"}, "both sides are named"),
+        ("/contrast", {"first_name": "x", "second_name": "x"}, "named &#39;x&#39;"),
     ],
 )
 def test_what_is_wrong_with_a_form_is_said(

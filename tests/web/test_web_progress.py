@@ -15,7 +15,8 @@ from conftest import made_up_rows
 from fastapi.testclient import TestClient
 from serving import running
 
-from adhominem.web import attribution
+from adhominem.jobs.run import Run
+from adhominem.questions.rank.ask import WhichCandidate
 from adhominem.web.guard import LINES
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
@@ -77,17 +78,18 @@ def test_what_goes_wrong_on_the_way_is_the_last_line(client: TestClient) -> None
 def test_whoever_goes_away_ends_the_work(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, ended = Event(), Event()
 
-    def endless(*arguments: Any, on_progress: Any, **options: Any) -> Any:
+    def endless(question: WhichCandidate, verifier: Any, run: Run) -> Any:
         share = 0.0
         try:
-            while True:
-                on_progress(share := share + 0.01)
-                begun.set()
-                time.sleep(0.02)
+            with run.watch("ranking", unit="share") as on_progress:
+                while True:
+                    on_progress(share := share + 0.01)
+                    begun.set()
+                    time.sleep(0.02)
         finally:
             ended.set()
 
-    monkeypatch.setattr(attribution, "rank_texts", endless)
+    monkeypatch.setattr(WhichCandidate, "answer", endless)
     with running(service) as url:
         asking = HTTPConnection(url.removeprefix("http://"), timeout=WAIT)
         headers = {"Accept": LINES, "Content-Type": "application/json"}

@@ -15,7 +15,7 @@ from test_web_look import assert_accessible_in_both
 from test_web_page import done, expect
 
 from adhominem.arrays import Levs
-from adhominem.questions.search.files import search_files
+from adhominem.questions.search.ask import search_files
 from adhominem.verify.verifier import Verifier
 from adhominem.web.guard import LINES
 from adhominem.web.server import create_app

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 import adhominem
 from adhominem.arrays import BoolArray
-from adhominem.errors import OptionError
+from adhominem.errors import InputError, OptionError
 from adhominem.evaluation.clusters import measure_clusters
 from adhominem.jobs.encoded_corpus import MOST_DOCUMENTS, EncodedCorpus, drawn_of, encode_corpus
 from adhominem.jobs.run import Run
@@ -100,7 +100,7 @@ class HowManyWriters(Question):
         """The clusters of the texts."""
         texts, given = self.texts, self.population
         if len(texts.documents) < 2:
-            raise OptionError("there is one text; expected several to tell apart")
+            raise InputError("there is one text; expected several to tell apart", texts.name)
         drawn = len(texts.documents)
         read = encode_corpus(
             verifier,

@@ -17,6 +17,7 @@ from adhominem.questions.question import (
     Side,
     Texts,
     answer_files,
+    cost,
 )
 from adhominem.records import Offered, Within, settings_of
 from adhominem.text.files import name_of
@@ -71,7 +72,7 @@ class WhatDiffers(ContrastOptions, Question):
 
     def work(self) -> int:
         """Habits are counted several times."""
-        return _TIMES_COUNTED * sum(len(text.text) for text in self.documents())
+        return _TIMES_COUNTED * cost(self.documents())
 
     def answer(self, verifier: Verifier, run: Run) -> Contrast:
         """The habits that set both sides apart, or one side and the population."""

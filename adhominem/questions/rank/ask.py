@@ -50,6 +50,7 @@ from adhominem.questions.question import (
     Texts,
     answer_files,
     as_known,
+    cost,
     documents_in,
 )
 from adhominem.questions.rank.others import (
@@ -175,13 +176,10 @@ class WhichCandidate(Question):
 
     def work(self) -> int:
         """Trials cut texts and encode them once more; reasons go through all of them."""
-        sizes = sum(len(text.text) for text in documents_in(self.candidates))
-        disputed = self.disputed.documents
-        work = sizes if self.trials else 1
+        known, disputed = documents_in(self.candidates), self.disputed.documents
+        work = cost(known) if self.trials else 1
         work += _PER_COMPARISON * len(self.candidates) * (len(disputed) + 2 * self.trials)
-        if self.explain:
-            work += _TIMES_READ * (sizes + sum(len(text.text) for text in disputed))
-        return work
+        return work + (_TIMES_READ * cost([*disputed, *known]) if self.explain else 0)
 
     def answer(self, verifier: Verifier, run: Run) -> Ranking:
         """The evidence for each candidate, and how far to trust it."""

@@ -28,6 +28,7 @@ from adhominem.questions.question import (
     Texts,
     answer_files,
     as_known,
+    cost,
 )
 from adhominem.questions.roll.blocks import Blocks, cut_blocks
 from adhominem.questions.roll.roll import (
@@ -129,9 +130,8 @@ class WhichPart(RollOptions, Question):
 
     def work(self) -> int:
         """Each window is compared with each candidate."""
-        return len(self.text.document.text) + _PER_WINDOW * self.parts() * max(
-            1, len(self.candidates)
-        )
+        comparisons = self.parts() * max(1, len(self.candidates))
+        return cost([self.text.document]) + _PER_WINDOW * comparisons
 
     def answer(self, verifier: Verifier, run: Run) -> Rolled:
         """The passages by each candidate, or by neither, and where one ends."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adhominem.evaluation.clusters import measure_clusters
 from adhominem.questions.cluster.cluster import Cluster, ClusteredText, Clustering
-from adhominem.questions.cluster.page import cluster_fragment, cluster_page, odds, probability
+from adhominem.questions.cluster.page import PAGE, odds, probability
 
 NASTY = '</style><b id="bad">&amp;'
 
@@ -45,7 +45,7 @@ def made(authors: tuple[str, ...] = ("Ann", "Ann", NASTY)) -> Clustering:
 
 
 def test_the_page_tells_groups_odds_and_doubt() -> None:
-    page = cluster_page(made())
+    page = PAGE.whole(made())
     assert "3 texts, 2 authors (from 1 to 3, if mergers" in page
     assert "16:1" in page
     assert "0.94" in page
@@ -56,13 +56,13 @@ def test_the_page_tells_groups_odds_and_doubt() -> None:
 
 
 def test_without_known_authors_there_is_no_column_for_them() -> None:
-    shown = cluster_fragment(made(("", "", "")))
+    shown = PAGE.fragment(made(("", "", "")))
     assert "known authors" not in shown
     assert "BCubed" not in shown
 
 
 def test_no_name_becomes_markup() -> None:
-    page = cluster_page(made())
+    page = PAGE.whole(made())
     assert '<b id="bad">' not in page
     assert "http" not in page.replace("http-equiv", "")
 

@@ -129,7 +129,7 @@ def test_the_command_shows_tables_and_json(tmp_path: Path, mixed_folder: Path) -
     assert told["intervals_over"] == "slices"
     assert [group["group"] for group in told["groups"]][-1] == "content"
     assert told["groups"][0]["first"][0]["ngram"] == "with"
-    run(ann, status=2)
+    run(ann, status=1)
 
 
 def test_bad_input_is_told(tmp_path: Path, mixed_folder: Path, small_run: object) -> None:

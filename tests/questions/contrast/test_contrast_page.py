@@ -10,7 +10,7 @@ from conftest import made_up_rows
 
 from adhominem import load
 from adhominem.questions.contrast.contrast import Contrast, ContrastOptions, contrast_texts
-from adhominem.questions.contrast.page import contrast_fragment, contrast_page
+from adhominem.questions.contrast.page import PAGE
 from adhominem.text.files import Document
 
 NASTY = '</style><b id="bad">&amp;'
@@ -34,7 +34,7 @@ def contrast(mixed_folder: Path) -> Contrast:
 
 
 def test_every_group_has_its_tables_and_what_chance_would_do(contrast: Contrast) -> None:
-    page = contrast_page(contrast)
+    page = PAGE.whole(contrast)
     for title in ("Common words", "Punctuation", "Two words in a row", "Content words"):
         assert title in page
     assert page.count("chance\nalone could account for") == len(contrast.groups)
@@ -44,7 +44,7 @@ def test_every_group_has_its_tables_and_what_chance_would_do(contrast: Contrast)
 
 
 def test_all_that_is_drawn_lies_on_the_axis(contrast: Contrast) -> None:
-    shown = str(contrast_fragment(contrast))
+    shown = str(PAGE.fragment(contrast))
     for x, width in re.findall(
         r'class="(?:first|second)" x="([\d.-]+)" y="\d+" width="([\d.]+)"', shown
     ):
@@ -52,4 +52,4 @@ def test_all_that_is_drawn_lies_on_the_axis(contrast: Contrast) -> None:
 
 
 def test_no_name_becomes_markup(contrast: Contrast) -> None:
-    assert '<b id="bad">' not in contrast_page(contrast)
+    assert '<b id="bad">' not in PAGE.whole(contrast)

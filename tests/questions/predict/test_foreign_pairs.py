@@ -14,7 +14,7 @@ import pytest
 from conftest import write_rows
 
 from adhominem import Document, Verifier, load, predict
-from adhominem.questions.cluster.files import cluster_texts
+from adhominem.questions.cluster.ask import cluster_texts
 from adhominem.questions.predict import files as module
 from adhominem.text.pan import pair_rows
 

@@ -11,6 +11,7 @@ from made_up import verification
 
 from adhominem import Verifier, load
 from adhominem.arrays import Levs
+from adhominem.jobs.run import Run
 from adhominem.questions.cautions import (
     candidates_by_genre,
     cautions_of_others,
@@ -19,7 +20,6 @@ from adhominem.questions.cautions import (
     mostly_foreign,
     other_genres,
 )
-from adhominem.questions.known import LevStore
 from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
 from adhominem.verify.cautions import Caution
@@ -93,10 +93,6 @@ def verifier(ngram_run: NgramRun) -> Verifier:
     return load(ngram_run.folder)
 
 
-def store_of(verifier: Verifier) -> LevStore:
-    return LevStore(lambda texts: (list(texts), verifier.encode(texts)))
-
-
 def test_a_candidate_of_clearly_another_genre_is_named_with_both_genres(
     verifier: Verifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,20 +107,21 @@ def test_a_candidate_of_clearly_another_genre_is_named_with_both_genres(
         return list(texts), Levs((levs,))
 
     candidates = {"a": LETTERS[:3], "b": NOTES[:3], "c": LETTERS[6:9]}
-    store = LevStore(encode)
-    (told,) = other_genres(verifier, encode(LETTERS[12:13])[1], candidates, store)
+    run = Run()
+    monkeypatch.setattr(Run, "levs", lambda run, verifier, texts: encode(texts))
+    (told,) = other_genres(verifier, encode(LETTERS[12:13])[1], candidates, run)
     assert told.code == "other_genre_of_candidate"
     assert "of another genre than the disputed one (most like letters)" in told.message
     assert "those of b (most like notes)" in told.message
     same = {"a": LETTERS[:3], "c": LETTERS[6:9]}
-    assert list(other_genres(verifier, encode(LETTERS[12:13])[1], same, store)) == []
+    assert list(other_genres(verifier, encode(LETTERS[12:13])[1], same, run)) == []
 
 
 def test_candidates_of_one_genre_have_no_groups(verifier: Verifier) -> None:
     candidates = {f"{at}": LETTERS[6 * at : 6 * at + 6] for at in range(4)}
     population = verifier.population(LETTERS)
-    assert candidates_by_genre(verifier, population, candidates, store_of(verifier)) == {}
-    assert candidates_by_genre(verifier, None, candidates, store_of(verifier)) == {}
+    assert candidates_by_genre(verifier, population, candidates, Run()) == {}
+    assert candidates_by_genre(verifier, None, candidates, Run()) == {}
 
 
 def test_no_further_disputed_text_is_nothing_to_warn_of(verifier: Verifier) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adhominem.questions.rank.page import rank_page
+from adhominem.questions.rank.page import PAGE
 from adhominem.questions.rank.ranking import (
     DisputedText,
     RankedCandidate,
@@ -113,7 +113,7 @@ def ranking(names: int = 3, **changes: Any) -> Ranking:
 
 
 def test_the_page_asks_for_nothing_and_escapes_what_is_in_it() -> None:
-    page = rank_page(ranking())
+    page = PAGE.whole(ranking())
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert "default-src 'none'" in page
@@ -121,7 +121,7 @@ def test_the_page_asks_for_nothing_and_escapes_what_is_in_it() -> None:
 
 
 def test_every_candidate_has_its_numbers_and_bars_on_the_right_side() -> None:
-    page = rank_page(ranking())
+    page = PAGE.whole(ranking())
     rows = re.findall(r"<tr.*?</tr>", page[page.index('<table class="bars"') :], re.DOTALL)
     assert "+1.20*" in rows[1]
     assert 'class="for" x="100.0" y="1" width="100.0"' in rows[1]
@@ -130,17 +130,17 @@ def test_every_candidate_has_its_numbers_and_bars_on_the_right_side() -> None:
 
 
 def test_the_confusions_are_a_table_or_where_they_are_many_a_list() -> None:
-    few = rank_page(ranking())
+    few = PAGE.whole(ranking())
     assert 'class="right1">' in few or 'class="right4">' in few
     assert ">77</td>" in few
-    many = rank_page(ranking(20))
+    many = PAGE.whole(ranking(20))
     assert "Who was most often taken for whom" in many
     assert "<td>author 1</td><td>55</td>" in many
     assert ">77</td>" not in many  # that was right
 
 
 def test_what_speaks_for_whom_is_coloured_by_its_sign() -> None:
-    page = rank_page(ranking())
+    page = PAGE.whole(ranking())
     part = page[page.index("What speaks for") :]
     assert 'class="a4">+0.217' in part
     assert 'class="b1">−0.043' in part
@@ -152,13 +152,13 @@ def test_what_speaks_for_whom_is_coloured_by_its_sign() -> None:
 def test_several_cases_have_a_table_of_answers() -> None:
     case = ranking().cases[0]
     none = replace(case, answer=None, decision="none of them")
-    page = rank_page(ranking(cases=(case, none)))
+    page = PAGE.whole(ranking(cases=(case, none)))
     assert page.count("<details>") == 2
     assert "<td>none of them</td>" in page
 
 
 def test_without_trials_it_says_so() -> None:
-    assert "was not tried on known texts" in rank_page(ranking(trust=None, versus=()))
+    assert "was not tried on known texts" in PAGE.whole(ranking(trust=None, versus=()))
 
 
 def test_rows_beyond_the_first_are_put_together() -> None:
@@ -196,7 +196,7 @@ def test_without_a_statement_there_are_no_bars_posteriors_or_words_of_support() 
         answer=None,
     )
     made = ranking(cases=(silent,), trust=None, versus=())
-    page = rank_page(made)
+    page = PAGE.whole(made)
     assert "<strong>No statement is made: it is Dutch.</strong>" in page
     assert 'class="answer"' not in page
     assert "none answer" not in page
@@ -219,7 +219,7 @@ def test_a_browser_has_nothing_to_complain_of(tmp_path: Path) -> None:
     api = pytest.importorskip("playwright.sync_api")
     if not Path("/usr/bin/chromium").exists():
         pytest.skip("there is no chromium")
-    (path := tmp_path / "rank.html").write_text(rank_page(ranking(12)), "utf-8")
+    (path := tmp_path / "rank.html").write_text(PAGE.whole(ranking(12)), "utf-8")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path="/usr/bin/chromium", args=["--no-sandbox"]

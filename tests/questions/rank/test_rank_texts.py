@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,15 @@ from conftest import SmallRun, made_up_rows
 
 from adhominem import Population, Ranking, Verifier, load, rank_texts
 from adhominem.errors import EmptyTextError, OptionError
-from adhominem.questions import known
-from adhominem.questions.known import LevStore, in_turn
+from adhominem.jobs.run import Run
+from adhominem.questions.rank import ask
+from adhominem.questions.rank.others import in_turn
 from adhominem.questions.rank.pool import TextPool, in_rows
 from adhominem.questions.rank.trials import Trials
 from adhominem.score.decision import VerbalScale
 from adhominem.text.excerpts import first_words
 from adhominem.text.files import Document
+from adhominem.verify.encoding import Kept
 
 ROWS = made_up_rows(5, 4, "r")
 CANDIDATES = {
@@ -123,8 +126,8 @@ def test_each_disputed_text_that_is_too_short_is_named(verifier: Verifier) -> No
 
 def test_batches_make_no_difference(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ranked(verifier)
-    monkeypatch.setattr(known, "_TEXTS_AT_ONCE", 5)
-    monkeypatch.setattr(known, "_MOST_KEPT", 3)
+    monkeypatch.setattr(ask, "_TEXTS_AT_ONCE", 5)
+    monkeypatch.setattr(Kept.__init__, "__defaults__", (3, 0))
     for row, other in zip(
         ranked(verifier).cases[0].candidates, whole.cases[0].candidates, strict=True
     ):
@@ -147,18 +150,20 @@ def test_the_words_of_the_scale_say_which_way_the_evidence_points(verifier: Veri
 
 
 def test_a_text_without_a_word_is_an_error_if_disputed_and_left_out_if_known(
-    verifier: Verifier,
+    verifier: Verifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def encode(texts: Any) -> Any:
-        good = [text for text in texts if text.text != "—"]
-        return good, verifier.encode(good)
-
+    levs_of = Run.levs
+    monkeypatch.setattr(
+        Run,
+        "levs",
+        lambda run, by, texts: levs_of(run, by, [text for text in texts if text.text != "—"]),
+    )
     candidates: dict[str, Any] = {**CANDIDATES, "mute": ["—"]}
-    ranking = rank_texts(verifier, DISPUTED[0], candidates, trials=0, encode=encode)
+    ranking = rank_texts(verifier, DISPUTED[0], candidates, trials=0)
     assert "mute" not in [row.name for row in ranking.cases[0].candidates]
     assert any(c.code == "no_texts" and "mute" in c.message for c in ranking.warnings)
     with pytest.raises(EmptyTextError, match="no word in it"):
-        rank_texts(verifier, "—", CANDIDATES, trials=0, encode=encode)
+        rank_texts(verifier, "—", CANDIDATES, trials=0)
 
 
 def test_the_pool_leaves_the_texts_of_a_pair_out_of_their_population(profile_folder: Path) -> None:
@@ -182,7 +187,7 @@ def test_the_pool_leaves_the_texts_of_a_pair_out_of_their_population(profile_fol
 
 
 def trials_of(verifier: Verifier, **options: Any) -> Trials:
-    store = LevStore(lambda texts: (list(texts), verifier.encode(texts)))
+    levs_of = partial(Run().levs, verifier.keeping())
     usual: dict[str, Any] = {
         "texts": 1,
         "words": 30,
@@ -191,7 +196,7 @@ def trials_of(verifier: Verifier, **options: Any) -> Trials:
         "most_trials": 100,
         "seed": 0,
     }
-    return Trials(verifier.scorer, CANDIDATES, store, **{**usual, **options})
+    return Trials(verifier.scorer, CANDIDATES, levs_of, **{**usual, **options})
 
 
 def test_every_known_text_is_taken_out_once_and_its_author_keeps_the_others(
