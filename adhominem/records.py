@@ -22,7 +22,17 @@ from functools import cache
 from math import inf, isfinite
 from reprlib import Repr
 from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from adhominem.errors import OptionError, RecordError
 
@@ -127,8 +137,8 @@ class Options:
     @classmethod
     def checked(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         """The values of some fields, as the fields will have them."""
-        made = dict(values)
-        for name, hint in _hints(cls).items():
+        made, options = dict(values), cast(Any, cls)
+        for name, hint in _hints(options).items():
             if name in made:
                 try:
                     made[name] = _read(hint, made[name], name)

@@ -251,12 +251,12 @@ def answer_files(
     run = Run(watch, skipped)
     with noting_inputs():
         question = cls.of_paths(run, **values, **({} if output is None else cls.with_page))
-        verifier = load(model, device=device)
+        verifier = load(model, device=device).keeping()
         note_model(model)
         if output is not None:
             check_not_read(output)
         with encoder(model, verifier, jobs, device) as run.encode:
-            result = question.answer(verifier.keeping(), run)
+            result = question.answer(verifier, run)
         if output is not None:
             with write_whole(Path(output)) as file:
                 file.write(cls.page().whole(result))

@@ -116,7 +116,7 @@ def question_in(cls: type[Question], body: Any, service: Service) -> Question:
     """The question that a request asks."""
     values = {setting.name: getattr(body, setting.name) for setting in settings_of(cls, "rest")}
     for name, (kind, note) in inputs_of(cls).items():
-        value = getattr(body, name, None)
+        value: Any = getattr(body, name, None)
         if kind is Texts and value is not None:
             values[name] = _corpus(value) if note.is_corpus else _population(value)
         elif kind is Texts and note.is_servers and service.population is not None:

@@ -113,7 +113,8 @@ def _add_pages(app: FastAPI, service: Service) -> None:
     static_files = {name: (read_static(name), media_type) for name, media_type in STATIC.items()}
     static_files["heat_map.css"] = STYLE, "text/css"
     static_files["heat_map.js"] = SCRIPT, "text/javascript"
-    for question in (*_QUESTIONS, WhoElse):
+    every: tuple[type[Question], ...] = (*_QUESTIONS, WhoElse)
+    for question in every:
         style = "\n".join(question.page().styles)
         static_files[f"{question.name}.css"] = style, "text/css"
 

@@ -41,7 +41,7 @@ from adhominem.questions.search.ask import WhoElse  # noqa: E402
 from adhominem.render.templates import environment  # noqa: E402
 from adhominem.text.exhibits import exhibits_of  # noqa: E402
 from adhominem.verify.verifier import Verifier  # noqa: E402
-from adhominem.web.asking import ask  # noqa: E402
+from adhominem.web.asking import ask as ask_question  # noqa: E402
 from adhominem.web.failures import RequestError, busy  # noqa: E402
 from adhominem.web.guard import Access  # noqa: E402
 from adhominem.web.limits import Limits  # noqa: E402
@@ -433,10 +433,10 @@ def test_a_search_is_not_refused_for_what_takes_longer(
         await asyncio.to_thread(begun.wait, 60)
         first, second = (Side(tuple(exhibits_of(text, name)), name) for text, name in named)
         sought = WhoElse(texts=first, index=service.current_index)
-        search = asyncio.create_task(ask(service, sought))
+        search = asyncio.create_task(ask_question(service, sought))
         await asyncio.sleep(0.01)
         contrast = WhatDiffers(first=first, second=second)
-        others = [asyncio.create_task(ask(service, contrast)) for _ in range(8)]
+        others = [asyncio.create_task(ask_question(service, contrast)) for _ in range(8)]
         await asyncio.wait(others, timeout=0.5)
         go_on.set()
         return await asyncio.gather(holding, search, *others, return_exceptions=True)
