@@ -19,7 +19,8 @@ RESULTS = sorted((BENCHMARKS / "results").glob("*.json"))
 @pytest.fixture(scope="module")
 def measure() -> ModuleType:
     spec = importlib.util.spec_from_file_location("measure", BENCHMARKS / "measure.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where its dataclasses look
     spec.loader.exec_module(module)
@@ -50,5 +51,6 @@ def test_figures_are_written_with_what_they_were_made_with(
 def test_results_name_the_script_that_wrote_them(path: Path) -> None:
     written = json.loads(path.read_text("utf-8"))
     assert (BENCHMARKS.parent / written["command"].split()[1]).is_file()
-    assert written["model"]["sha256"] and written["date"]
+    assert written["model"]["sha256"]
+    assert written["date"]
     assert all(written["tables"].values())
