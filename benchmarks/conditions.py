@@ -182,7 +182,7 @@ def optimism(log10: FloatArray, same: BoolArray, draws: int = 20) -> float:
 
     The truth of each case is drawn by its number, stretched to what the ranking deserves.
     """
-    from adhominem.score.fitting import logistic
+    from adhominem.statistics import logistic
 
     constant, slope = logistic((log10 * np.log(10))[None], same, np.ones(len(same)), 1e-6)
     nats = constant + slope * log10 * np.log(10)
