@@ -14,19 +14,20 @@ from adhominem.cli import options as opt
 if TYPE_CHECKING:
     from adhominem.questions.question import Question
 
-QUESTIONS = {  # by their commands, where they are declared
-    "rank": "WhichCandidate",
-    "roll": "WhichPart",
-    "cluster": "HowManyWriters",
-    "contrast": "WhatDiffers",
-    "search": "WhoElse",
+# By their commands: the class, and what the list of commands says without loading it.
+QUESTIONS = {
+    "rank": ("WhichCandidate", "Which of these candidates wrote it, if any?"),
+    "roll": ("WhichPart", "Which part of a text is by whom?"),
+    "cluster": ("HowManyWriters", "How many people wrote these texts, and who wrote what?"),
+    "contrast": ("WhatDiffers", "What sets one person's texts apart from another's?"),
+    "search": ("WhoElse", "Which texts of an index may be by the author of a text?"),
 }
 
 
 def question_of(name: str) -> type[Question]:
     """The question of this name."""
     module = import_module(f"adhominem.questions.{name}.ask")
-    question: type[Question] = getattr(module, QUESTIONS[name])
+    question: type[Question] = getattr(module, QUESTIONS[name][0])
     return question
 
 
@@ -35,7 +36,7 @@ class QuestionCommand(click.Command):
 
     def __init__(self, name: str, *more: click.Parameter) -> None:
         """Beside what the question says, the command has `more` parameters."""
-        super().__init__(name, callback=self._answer)
+        super().__init__(name, callback=self._answer, short_help=QUESTIONS[name][1])
         self._more = more
 
     @cached_property

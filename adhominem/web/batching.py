@@ -19,7 +19,7 @@ from itertools import chain, islice
 from threading import Condition, Thread
 from typing import Any, Generic, TypeVar
 
-from adhominem.arrays import Levs
+from adhominem.arrays import Levs, joined
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, encoder
 from adhominem.score.population import Population
@@ -57,6 +57,16 @@ class WithLevs(Verifier):
         self.kept = Kept(len(known) + MOST_LEVS)
         for document, lev in known.items():
             self.kept.keep([document], lev)
+
+    def encode(self, documents: Sequence[str | Document], **options: Any) -> Levs:
+        """(documents, lev_size): the LEVs that are known, or those of all texts."""
+        known = [None if isinstance(text, str) else self.kept.lev(text) for text in documents]
+        levs = [lev for lev in known if lev is not None]
+        return (
+            joined(levs)
+            if levs and len(levs) == len(known)
+            else super().encode(documents, **options)
+        )
 
     def compare(self, *sides: Any, **options: Any) -> Comparison:
         """The comparison that is known, or a new one."""
