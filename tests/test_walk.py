@@ -55,6 +55,14 @@ def test_verify_tokenizes_a_text_once_and_each_member_encodes_it_once(walk: Modu
     assert found.changes > 10
 
 
+@pytest.mark.parametrize("command", ["rank", "roll", "cluster", "search"])
+def test_each_text_is_tokenized_and_encoded_once(walk: ModuleType, command: str) -> None:
+    found = walk.walks([command], 200)[command]  # of a text to roll, enough for a window
+    for kind in walk.ALWAYS:
+        passed = found.passed(kind)
+        assert (passed.most, passed.fewest) == (1, 1), kind
+
+
 def test_report_is_seen_to_vary_texts(walk: ModuleType) -> None:
     varied = walk.walks(["report"], WORDS)["report"].passed("varied")
     assert varied.texts == 2

@@ -39,7 +39,7 @@ def read_population(
     """
     # By whomever: what a truth beside them lacks belongs to it, too.
     documents = read_documents(path, author_required=False, labelled=False, skipped=skipped)
-    drawn, _ = draw(_distinct(documents), _MOST_TEXTS, seed)
+    drawn, _ = draw(distinct(documents), _MOST_TEXTS, seed)
     texts, recurring = without_recurring(in_order(drawn))
     encoded, levs = encode_documents(texts, encode, skipped, on_documents)
     if verifier is None:
@@ -47,12 +47,13 @@ def read_population(
     return verifier.population_of(levs, encoded, recurring)
 
 
-def _distinct(documents: Iterable[Document]) -> Iterator[Document]:
-    seen: set[bytes] = set()
+def distinct(documents: Iterable[Document]) -> Iterator[Document]:
+    """Documents without those whose text came before."""
+    digests: set[bytes] = set()
     for document in documents:
-        key = blake2b(document.text.encode(), digest_size=16).digest()
-        if key not in seen:
-            seen.add(key)
+        digest = blake2b(document.text.encode(), digest_size=16).digest()
+        if digest not in digests:
+            digests.add(digest)
             yield document
 
 

@@ -12,9 +12,8 @@ A question is a frozen dataclass. A field with a help in its type hint is a sett
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
-from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
 from types import NoneType
@@ -24,7 +23,7 @@ from markupsafe import Markup
 
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.inputs import check_page_name
-from adhominem.jobs.population import draw, in_order
+from adhominem.jobs.population import distinct, draw, in_order
 from adhominem.jobs.run import Run, Watch, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
@@ -42,6 +41,7 @@ from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier, load
 
 Result = TypeVar("Result")
+MOST_TEXTS = 1_000  # of a collection: more would hardly move a mean
 _PER_TEXT = 2_000  # characters that a text costs by itself, however short it is
 # Of two people, for requests that are examples.
 EXAMPLE_TEXTS: Mapping[str, Sequence[str]] = {
@@ -105,7 +105,9 @@ class Input:
     metavar: str = "PATH"
     form: str = ""  # in a form; empty: named after the field
     called: str = ""  # a text without a name, in messages and answers
-    most: int | str = 1_000  # texts that are drawn at random from more; or the setting that says so
+    most: int | str = (
+        MOST_TEXTS  # texts that are drawn at random from more; or the setting that says so
+    )
     is_corpus: bool = False  # whether repeated texts count, and truths are read beside them
     is_servers: bool = False  # left out, it is the population that a server has
     is_named: bool = False  # a side: it has a name, and its command takes one path
@@ -290,16 +292,31 @@ def read_input(kind: Any, note: Input, paths: Any, settings: Mapping[str, Any], 
         documents = read_documents(
             paths, author_required=False, labelled=note.is_corpus, skipped=run.skipped
         )
-        if not note.is_corpus:
-            documents = each_once(documents)
         most = settings[note.most] if isinstance(note.most, str) else note.most
-        drawn, count = draw(documents, most, settings.get("seed", 0), on_documents)
-    return Texts(
-        tuple(in_order(drawn)),
-        name_of(paths) if note.is_corpus else str(paths),
-        count=count,
-        unread=len(run.skipped or ()) - before,
-    )
+        name = name_of(paths) if note.is_corpus else str(paths)
+        seed = settings.get("seed", 0)
+        texts = drawn_texts(documents, note, name, most, seed, on_documents)
+    return replace(texts, unread=len(run.skipped or ()) - before)
+
+
+def drawn_texts(
+    documents: Iterable[Document],
+    note: Input,
+    name: str = "",
+    most: int | None = None,
+    seed: int = 0,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> Texts:
+    """A collection of texts, or as many of them at random as are worth while.
+
+    Of a population, which is no corpus, each text counts once.
+    """
+    if most is None:
+        most = note.most if isinstance(note.most, int) else MOST_TEXTS
+    if not note.is_corpus:
+        documents = distinct(documents)
+    drawn, count = draw(documents, most, seed, on_documents)
+    return Texts(tuple(in_order(drawn)), name, count=count)
 
 
 def named(sides: Iterable[tuple[str, Sequence[Document]]]) -> Known:
@@ -349,16 +366,6 @@ def _by_author(path: str | Path, skipped: list[InputError] | None) -> Known:
             empty += [name for name in map(readable_name, folders) if not name.startswith(".")]
     known = {name: tuple(of) for name, of in texts.items()}
     return known | dict.fromkeys(sorted(set(empty) - set(texts)), ())
-
-
-def each_once(documents: Iterable[Document]) -> Iterator[Document]:
-    """Documents without those whose text came before."""
-    digests: set[bytes] = set()
-    for document in documents:
-        digest = blake2b(document.text.encode(), digest_size=16).digest()
-        if digest not in digests:
-            digests.add(digest)
-            yield document
 
 
 def cost(documents: Iterable[Document]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from math import isfinite
 from typing import Any, get_type_hints
 
@@ -18,11 +19,13 @@ from pydantic import BaseModel, Field, create_model
 
 from adhominem.jobs.run import Run, Unit, Watch
 from adhominem.questions.question import (
+    Input,
     Question,
     Side,
     Texts,
     as_known,
     documents_in,
+    drawn_texts,
     inputs_of,
     required_in,
 )
@@ -118,7 +121,7 @@ def question_in(cls: type[Question], body: Any, service: Service) -> Question:
     for name, (kind, note) in inputs_of(cls).items():
         value: Any = getattr(body, name, None)
         if kind is Texts and value is not None:
-            values[name] = _corpus(value) if note.is_corpus else _population(value)
+            values[name] = _corpus(value) if note.is_corpus else _population(value, note)
         elif kind is Texts and note.is_servers and service.population is not None:
             values[name] = Texts(name=SERVERS, population=service.population)
         elif kind is Exhibit:
@@ -146,10 +149,16 @@ def _known(name: str, texts: Sequence[TextIn]) -> list[Document]:
     return [text.document for text in as_exhibits(named, name)] if named else []
 
 
-def _population(texts: Sequence[TextIn]) -> Texts:
+def _population(texts: Sequence[TextIn], note: Input) -> Texts:
     if not texts:
         return Texts(name="none")
-    return Texts(tuple(text.document for text in as_exhibits(list(texts), "population")))
+    documents = [text.document for text in as_exhibits(list(texts), "population")]
+    return background(documents, note)
+
+
+def background(documents: Sequence[Document], note: Input, name: str = "") -> Texts:
+    """The texts of a population, and how many were sent."""
+    return replace(drawn_texts(documents, note, name), count=len(documents))
 
 
 def _corpus(texts: Sequence[AuthoredText]) -> Texts:
@@ -199,7 +208,8 @@ def _check(service: Service, question: Question) -> None:
             what += " side"
         elif kind is Side and name != "texts":
             what += " texts"
-        service.check_number(documents, most, what)
+        count = max(len(documents), value.count) if isinstance(value, Texts) else len(documents)
+        service.check_number(range(count), most, what)
         if kind is Texts and not note.is_corpus:
             service.check(documents, limits.population_characters, what)
         else:

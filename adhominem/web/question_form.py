@@ -13,12 +13,19 @@ from typing import Any
 
 from fastapi.responses import HTMLResponse
 
-from adhominem.questions.question import Input, Question, Side, Texts, inputs_of, named
+from adhominem.questions.question import (
+    Input,
+    Question,
+    Side,
+    Texts,
+    inputs_of,
+    named,
+)
 from adhominem.records import Setting, settings_of
 from adhominem.render.templates import markup
 from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.web.answering import Answerer, texts_of
-from adhominem.web.asking import ask, servers_own
+from adhominem.web.asking import ask, background, servers_own
 from adhominem.web.failures import RequestError
 from adhominem.web.form_fields import Part, Sent
 from adhominem.web.guard import Access
@@ -146,32 +153,33 @@ class QuestionAnswerer(Answerer[QuestionFields]):
 
     def read(self, parts: Sequence[Part]) -> QuestionFields:
         """What the fields of the form hold."""
-        sides = {
-            note.form or name: note
-            for name, (kind, note) in self._inputs.items()
-            if kind is not dict and name != "population"
-        }
-        if self._has_candidates:
-            sides["candidate"] = Input(is_named=True)
-        lines = ["server_population", *(one.field for one in self._settings)]
+        files, texts, once = list[str](), list[str](), [one.field for one in self._settings]
+        for name, (kind, note) in self._inputs.items():
+            side = "candidate" if kind is dict else note.form or name
+            if kind is Texts and not note.is_corpus:
+                files.append(side)
+                once += ["server_population"] * note.is_servers
+            else:
+                files.append(f"{side}_file")
+                texts.append(f"{side}_text")
+                once += [f"{side}_name"] * (note.is_named or kind is dict)
         sent = Sent(
             parts,
-            files=("population", *(f"{side}_file" for side in sides)),
-            texts=[f"{side}_text" for side in sides],
-            once=[*lines, *(f"{side}_name" for side, note in sides.items() if note.is_named)],
-            kind=lambda name: (
-                _CANDIDATE.sub(r"candidate_\2", name) if self._has_candidates else name
-            ),
+            files=files,
+            texts=texts,
+            once=once,
+            kind=lambda name: _CANDIDATE.sub(r"candidate_\2", name),
         )
-        sides.pop("candidate", None)
         matches = [_CANDIDATE.fullmatch(part.name) for part in parts]
         numbers = dict.fromkeys(match[1] for match in matches if match)  # in the order of the form
         candidates = [
             _side(sent, f"candidate{number}", at) for at, number in enumerate(numbers, start=1)
         ]
         return QuestionFields(
-            sides={side: _side(sent, side) for side in sides}
-            | {"population": SideFields(files=sent.uploads("population"))},
+            sides={
+                side: _side(sent, side)
+                for side in (note.form or name for name, (_, note) in self._inputs.items())
+            },
             candidates=[one for one in candidates if one.name or one.pasted or one.files],
             server_population=sent.line("server_population") == TICKED,
             settings={
@@ -259,7 +267,7 @@ class QuestionAnswerer(Answerer[QuestionFields]):
             return Texts(tuple(by_author), "these texts")
         if rows:
             name = ", ".join(file.name for file in side.files)
-            return Texts(tuple(row.document for row in rows), name)
+            return background([row.document for row in rows], note, name)
         if note.is_servers and fields.server_population and self.service.population is not None:
             return Texts(name=SERVERS, population=self.service.population)
         return None
@@ -294,7 +302,7 @@ def _side(sent: Sent, name: str, number: int = 0) -> SideFields:
         number=number,
         name=sent.line(f"{name}_name"),
         pasted=sent.pasted(f"{name}_text"),
-        files=sent.uploads(f"{name}_file"),
+        files=[*sent.uploads(f"{name}_file"), *sent.uploads(name)],
     )
 
 
