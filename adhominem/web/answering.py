@@ -16,15 +16,14 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from adhominem.errors import AdHominemError
-from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.text.files import Document
 from adhominem.web.failures import as_request_error
 from adhominem.web.form_fields import Part, parse_form
 from adhominem.web.guard import Access
-from adhominem.web.lines import LINES, EventLines, Tell, progress
+from adhominem.web.lines import LINES, EventLines, Tell
 from adhominem.web.service import Service
-from adhominem.web.uploads import FileReader, Upload
+from adhominem.web.uploads import FileReader
 
 Fields = TypeVar("Fields")
 
@@ -55,17 +54,6 @@ class Answerer(ABC, Generic[Fields]):
     @abstractmethod
     async def answer(self, fields: Fields, tell: Tell, *, at_once: bool) -> None:
         """Do what the form asks for; `at_once` is whether no other form follows this one."""
-
-    async def read_population(
-        self, files: Sequence[Upload], tell: Tell
-    ) -> tuple[Population | None, list[str]]:
-        """The population of the texts of files, if there are any; and what was odd about them."""
-        if not files:
-            return None, []
-        texts, notes = await self.reader.read(files, tables=True)
-        doing = progress(tell, "Reading the population")
-        documents = [text.document for text in texts]
-        return await self.service.find_population(documents, doing), notes
 
     async def post(self, request: Request) -> Response:
         """The answer to a form, as lines of JSON or as a page."""
