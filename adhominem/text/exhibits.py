@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import islice
 from math import exp, fsum, log
 from pathlib import Path
 
@@ -29,9 +31,9 @@ from adhominem.text.files import (
     readable_name,
     readable_suffix,
     take,
-    text_in,
     visible_files,
 )
+from adhominem.text.streams import text_in
 
 STANDARD_INPUT = "-"
 
@@ -79,6 +81,12 @@ def words_a_text(side: Sequence[Exhibit]) -> int:
     """How long the texts of a side are: the geometric mean, as validations have it."""
     words = [max(1, len(exhibit.document.text.split())) for exhibit in side]
     return round(exp(fsum(map(log, words)) / len(words)))
+
+
+def first_words(text: str, words: int) -> str:
+    """The beginning of a text, up to so many words."""
+    ends: Iterator[re.Match[str]] = islice(re.finditer(r"\S+", text), words - 1, words)
+    return next((text[: word.end()] for word in ends), text)
 
 
 def read_exhibits(paths: Sequence[str | Path], topic: str = "") -> list[Exhibit]:

@@ -41,13 +41,8 @@ from adhominem.text.corpus import (
 from adhominem.text.files import Document
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
-from adhominem.text.readers import (
-    Source,
-    check_names,
-    find_sources,
-    read_pairs,
-    stop_or_skip,
-)
+from adhominem.text.readers import Source, check_names, find_sources, read_pairs
+from adhominem.text.streams import stop_or_skip
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import prefix_tokens
 from adhominem.text.writing import write_folder

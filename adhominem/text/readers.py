@@ -32,7 +32,6 @@ from adhominem.text.files import (
     OnBytes,
     bare_stem,
     path_of,
-    read_text,
     readable_name,
     readable_suffix,
     real_path,
@@ -50,7 +49,15 @@ from adhominem.text.pan import (
     problem_rows,
     problem_texts,
 )
-from adhominem.text.streams import JsonRows, json_rows, lines_in, made_of_rows, read_json_lines
+from adhominem.text.streams import (
+    JsonRows,
+    json_rows,
+    lines_in,
+    made_of_rows,
+    read_json_lines,
+    read_text,
+    stop_or_skip,
+)
 
 Item = TypeVar("Item")
 
@@ -141,19 +148,6 @@ class Source:
         }.get(self.layout, "one")
         problem = f"the document '{document.id}' has no author; expected {expected}"
         return MissingAuthorError(problem, file, line)
-
-
-def stop_or_skip(
-    rows: Iterable[Item | InputError], skipped: list[InputError] | None
-) -> Iterator[Item]:
-    """Pass on what could be read; raise the first error, or collect them all."""
-    for row in rows:
-        if not isinstance(row, InputError):
-            yield row
-        elif skipped is None:
-            raise row
-        else:
-            skipped.append(row)
 
 
 def find_sources(path: str | Path) -> list[Source]:

@@ -23,7 +23,8 @@ from adhominem.errors import (
     TooLargeError,
 )
 from adhominem.text.exhibits import Exhibit, read_exhibits
-from adhominem.text.files import read_text, reading_at_most
+from adhominem.text.files import reading_at_most
+from adhominem.text.streams import read_text
 
 WORDS = "My dear Sir, I have the honour to enclose the papers."
 

@@ -34,7 +34,7 @@ from adhominem.errors import (
     TextEncodingError,
     TooLargeError,
 )
-from adhominem.text import unpacking
+from adhominem.text import streams
 from adhominem.text.files import (
     DEFAULT_MOST_BYTES,
     Document,
@@ -42,17 +42,15 @@ from adhominem.text.files import (
     bare_suffix,
     check_none_read_in,
     check_not_read,
-    decode,
     most_bytes,
     note_input,
     noting_inputs,
     open_regular,
     read_bytes,
     read_files,
-    read_text,
     reading_at_most,
 )
-from adhominem.text.streams import open_bytes, read_lines
+from adhominem.text.streams import decode, open_bytes, read_lines, read_text
 from adhominem.text.writing import replaced_file, write_whole
 
 PACKED = (".gz", ".xz", ".zst")
@@ -101,7 +99,7 @@ class Drip(io.BytesIO):
 
 def unpack_dripping(data: bytes, suffix: str, most_in: int, most_out: int) -> bytes:
     """Read through the unpacker alone, with a limit on what goes in and out at once."""
-    file = unpacking.Blocks(unpacking._unpack(Drip(data, most_in), suffix, 1 << 27))
+    file = streams._Blocks(streams._unpack(Drip(data, most_in), suffix, 1 << 27))
     out = bytearray()
     buffer = bytearray(most_out)
     while count := file.readinto(memoryview(buffer)):
@@ -805,7 +803,7 @@ def test_memory_that_runs_out_is_an_error_with_the_file(
 
     path = tmp_path / "a.txt"
     path.write_text("Some words.\n")
-    monkeypatch.setattr("adhominem.text.files.decode", fail)
+    monkeypatch.setattr("adhominem.text.streams.decode", fail)
     monkeypatch.setattr("adhominem.text.streams.decode", fail)
     with pytest.raises(TooLargeError, match=r"a\.txt: it fills the memory"):
         read_text(path)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adhominem.errors import BrokenLineError, EmptyTextError, InputError, NotFoundError
-from adhominem.text.pan_attribution import read_attribution_problems
+from adhominem.text.pan import read_attribution_problems
 
 
 def write_problem(folder: Path, truth: bool = True, **info: Any) -> Path:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 import zstandard
@@ -23,7 +22,7 @@ from hypothesis import strategies as st
 
 from adhominem.errors import LockedError, OptionError
 from adhominem.text import writing
-from adhominem.text.files import read_text
+from adhominem.text.streams import read_text
 from adhominem.text.writing import locked, replaced_file, write_folder, write_whole
 
 SUFFIXES = ("", ".gz", ".xz", ".zst")
@@ -186,12 +185,10 @@ def test_what_a_living_run_is_writing_is_left_alone(tmp_path: Path, kind: str) -
 def test_without_locks_nothing_is_taken_for_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adhominem.text import writing
-
-    def no_locks(file: int) -> None:
+    def no_locks(file: int, operation: int) -> None:
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr(writing, "_try_lock", no_locks)
+    monkeypatch.setattr("fcntl.flock", no_locks)
     perhaps_alive = tmp_path / ".a.txt.1.partial"
     ours = tmp_path / f".a.txt.{os.getpid()}.partial"
     for file in (perhaps_alive, ours):
@@ -333,25 +330,6 @@ def test_never_two_at_once_though_each_removes_its_lock(tmp_path: Path) -> None:
     assert [process.wait(timeout=120) for process in processes] == [0] * 4
     assert counter.read_text("utf-8") == "600"
     assert list(tmp_path.iterdir()) == [counter]
-
-
-@pytest.mark.parametrize("look", [1, 2])
-def test_a_lock_that_is_removed_while_it_is_looked_at_is_taken_anew(
-    look: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks, stat = 0, os.stat
-
-    def removed(path: Any, **options: Any) -> os.stat_result:
-        nonlocal looks
-        if str(path).endswith(".out.lock"):
-            looks += 1
-            if looks == look:
-                raise FileNotFoundError(path)
-        return stat(path, **options)
-
-    monkeypatch.setattr(os, "stat", removed)
-    with locked(tmp_path / "out") as there:
-        assert there
 
 
 def test_nothing_is_written_through_a_link_or_onto_a_file_that_is_no_lock(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import Encode
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.score.population import Population
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document
 from adhominem.text.readers import read_documents
 from adhominem.verify.verifier import Verifier
