@@ -12,7 +12,7 @@ import base64
 import binascii
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hmac import compare_digest
 from ipaddress import ip_address
@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adhominem.errors import OptionError
 from adhominem.web.failures import (
+    SECURITY_HEADERS,
     RequestError,
     as_request_error,
     error_response,
@@ -31,7 +32,7 @@ from adhominem.web.failures import (
     place_of,
     too_large,
 )
-from adhominem.web.limits import Limits, Places, client_of
+from adhominem.web.limits import Limits, Places, client_of, too_slowly_sent
 from adhominem.web.lines import LINES
 from adhominem.web.pages import PAGES, error_page
 
@@ -40,21 +41,6 @@ _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _HOST = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 _FOR_PROGRAMS = "Bearer"
 _FOR_BROWSERS = 'Basic realm="AdHominem", charset="UTF-8"'  # they ask their user for a password
-SECURITY_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    # With no referrer at all, the origin of our own form would be "null" under plain HTTP.
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Embedder-Policy": "require-corp",
-    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), "
-    "payment=(), usb=()",
-    "Cache-Control": "no-store",
-}
 HEALTH = "/health"
 _ABSOLUTE = re.compile(rb"https?://([^/]*)(.*)", re.IGNORECASE)
 
@@ -227,23 +213,27 @@ class Guard:
                 await self._app(scope, _replay(b"", receive), send)
             return
         self._check_size(said_size)
-        async with self._places.receive(client) as receiving:
-            body = bytearray()
-            try:
-                async for chunk in Request(scope, receive).stream():
-                    self._check_size(len(body) + len(chunk))
-                    self._places.hold(receiving, len(chunk))
-                    body += chunk
-            except BaseException as error:
-                self._places.let_go(receiving)
-                if isinstance(error, ClientDisconnect):
-                    raise RequestError(400, "Disconnected", "the request breaks off") from None
-                raise
-        try:
+        with self._places.body() as hold:
+            body = await self._receive(Request(scope, receive), hold)
             with self._places.work(client):
-                await self._app(scope, _replay(bytes(body), receive), send)
-        finally:
-            self._places.let_go(receiving)
+                await self._app(scope, _replay(body, receive), send)
+
+    async def _receive(self, request: Request, hold: Callable[[int], None]) -> bytes:
+        """The body of a request, which may neither be too large nor come too slowly."""
+        body, limits, now = bytearray(), self._limits, asyncio.get_running_loop().time
+        last = now() + limits.seconds
+        try:
+            async with asyncio.timeout(min(limits.stall_seconds, limits.seconds)) as silence:
+                async for chunk in request.stream():
+                    self._check_size(len(body) + len(chunk))
+                    hold(len(chunk))
+                    body += chunk
+                    silence.reschedule(min(now() + limits.stall_seconds, last))
+        except TimeoutError:
+            raise too_slowly_sent(limits) from None
+        except ClientDisconnect:
+            raise RequestError(400, "Disconnected", "the request breaks off") from None
+        return bytes(body)
 
     def _check_size(self, size: int) -> None:
         """Refuse too large a body; what still comes of it, the connection throws away."""

@@ -26,8 +26,14 @@ from adhominem.cli import main
 from adhominem.errors import EmptyTextError, MissingExtraError, OptionError
 from adhominem.text.bounded import BoundedReader
 from adhominem.web import api, failures
-from adhominem.web.failures import RequestError, as_request_error, json_bytes, place_of
-from adhominem.web.guard import SECURITY_HEADERS, Access, Guard, is_loopback
+from adhominem.web.failures import (
+    SECURITY_HEADERS,
+    RequestError,
+    as_request_error,
+    json_bytes,
+    place_of,
+)
+from adhominem.web.guard import Access, Guard, is_loopback
 from adhominem.web.limits import Limits
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
