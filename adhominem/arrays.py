@@ -311,7 +311,7 @@ _Joined = TypeVar("_Joined", bound=Any)
 def joined(tables: Sequence[_Joined]) -> _Joined:
     """The rows of one table after those of the other: of arrays, sparse rows or LEVs.
 
-    LEVs of which some are plain arrays come out as one.
+    If some of the LEVs are plain arrays, the result is one, too.
     """
     tables = [table for table in tables if table.shape != (0, 0)] or tables[:1]
     first = tables[0]

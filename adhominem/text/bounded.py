@@ -175,7 +175,7 @@ def pdf_text(data: bytes, path: Path) -> str:
 def main() -> None:
     """Read the files that come on standard input, until it ends."""
     with suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks hears it, and ends us
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
     if hasattr(os, "nice"):
         os.nice(int(sys.argv[1]))
     Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()

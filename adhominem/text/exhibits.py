@@ -52,7 +52,7 @@ class Exhibit:
             return text
         document = text if isinstance(text, Document) else Document(text=text, id=name)
         document = document if document.id else replace(document, id=name)
-        return cls(document, sha256(document.text.encode("utf-8")).hexdigest())
+        return cls(document, document.sha256)
 
 
 Text = str | Document | Exhibit
@@ -60,7 +60,7 @@ SideTexts = Text | Sequence[Text]  # one text, or several by one author
 
 
 def with_text(exhibit: Exhibit, document: Document) -> Exhibit:
-    """An exhibit of which another text is compared: its hash remains that of what was read."""
+    """An exhibit with another text to compare; the hash remains that of what was read."""
     return replace(exhibit, document=document)
 
 
@@ -84,7 +84,7 @@ def words_a_text(side: Sequence[Exhibit]) -> int:
 
 
 def first_words(text: str, words: int) -> str:
-    """The beginning of a text, up to so many words."""
+    """The beginning of a text, up to a number of words."""
     ends: Iterator[re.Match[str]] = islice(re.finditer(r"\S+", text), words - 1, words)
     return next((text[: word.end()] for word in ends), text)
 
@@ -126,7 +126,7 @@ def _check_one_author(folder: Path, texts: Sequence[Path]) -> None:
     names = f"{inside[0]}, {inside[1]}{', ...' if len(inside) > 2 else ''}"
     if all(file.parent != folder for file in texts):
         raise InputError(
-            f"texts of {len(inside)} folders ({names}), as if of so many authors; expected those "
+            f"texts of {len(inside)} folders ({names}), as if of as many authors; expected those "
             "of one: give one author's folder, or use predict, evaluate or map for many; folders "
             "of one author are given one by one, by --also-first or --also-second",
             folder,
@@ -156,7 +156,7 @@ def _read(path: Path, topic: str) -> Exhibit:
 
 
 def exhibit_of(data: bytes, path: Path, topic: str = "") -> Exhibit:
-    """The text of a file of these bytes, and their hash, whatever becomes of the file meanwhile."""
+    """The text of a file with these bytes, and their hash: both are of what was read."""
     try:
         name = readable_name(str(path))
         document = Document(text=text_in(data, path), id=name, topic=topic)

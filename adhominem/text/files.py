@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
+from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -44,7 +45,7 @@ OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
 READABLE_SUFFIXES = (".txt", ".md", *OFFICE_SUFFIXES)
 _NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
 
-OnBytes = Callable[[int], None]  # hears how many bytes of a file have been read
+OnBytes = Callable[[int], None]  # called with the number of bytes just read
 File = tuple[int, int] | str  # the device and the number on it; or the path, free of links
 
 largest_text: ContextVar[int] = ContextVar("largest_text", default=DEFAULT_MOST_BYTES)
@@ -82,6 +83,11 @@ class Document:
                 ) from None
         if not self.text or self.text.isspace():
             raise EmptyTextError("the text is empty; expected at least one visible character")
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the text: texts with the same one are the same text."""
+        return sha256(self.text.encode("utf-8")).hexdigest()
 
 
 # Paths and names.
@@ -186,7 +192,7 @@ def most_bytes() -> int:
 
 @contextmanager
 def reading_at_most(count: int) -> Iterator[None]:
-    """Let one text have so many bytes, unpacked, in all that is read meanwhile."""
+    """Limit each text that is read within to `count` bytes, unpacked."""
     if count < 1:
         raise OptionError(f"a text of at most {count} bytes; expected 1 or more")
     token = largest_text.set(count)
@@ -335,7 +341,7 @@ def take(
 
 
 def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
-    """Open a file that is no text, and say its size; no file, or a larger one, is an OSError.
+    """An open file that is not a text, and its size; OSError if it is not a file, or larger.
 
     A pipe would be waited on for ever, a device has no end. A link to a file is a file: caches of
     models are made of them.
@@ -345,7 +351,7 @@ def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(f"{path.name} is no file, but a folder, a pipe or a device")
+            raise OSError(f"{path.name} is not a file, but a folder, a pipe or a device")
         if status.st_size > largest:
             raise OSError(f"{path.name} has {status.st_size:,} bytes; expected {largest:,} at most")
         return open(descriptor, "rb"), status.st_size
@@ -357,8 +363,8 @@ def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
 def read_files(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OSError]:
     """Those of these files that are there, by names like `member/config.json`, in one go.
 
-    `largest` says how many bytes each may have. In the place of a file that cannot be read, is no
-    file or is too large stands the OSError that says so.
+    `largest` says how many bytes each may have. A file that cannot be read, is not a file or is too
+    large comes as the OSError that says so.
     """
     contents: dict[str, bytes | OSError] = {}
     for name, most in largest.items():

@@ -68,7 +68,7 @@ Case = TypeVar("Case", bound=Pair | Problem)
 
 
 def each_id_once(cases: Iterable[Case | InputError]) -> Iterator[Case | InputError]:
-    """The cases; in the place of one whose id has been there already, an error that names both."""
+    """The cases; one whose id has been there already comes as an error that names both."""
     lines: dict[bytes, int] = {}  # of the ids, which are kept short: there may be millions
     for case in cases:
         if isinstance(case, InputError):
@@ -327,7 +327,7 @@ _PROBLEM, _TRUTH = "problem-info.json", "ground-truth.json"
 
 @dataclass(frozen=True, kw_only=True)
 class AttributionProblem:
-    """Texts whose author is asked for, and the candidates with their known texts."""
+    """Texts by an unknown author, and the candidates with their known texts."""
 
     name: str
     candidates: dict[str, list[Document]]  # in the order of the problem; a list may be empty
@@ -373,7 +373,8 @@ def _attribution_problem(folder: Path, skipped: list[InputError] | None) -> Attr
     for name in (*names, unknown):
         if Path(name).name != name:  # a path out of the problem
             raise BrokenLineError(
-                f"'{name}' is no name of a folder; expected one that is in the problem", info_file
+                f"'{name}' is not the name of a folder; expected one that is in the problem",
+                info_file,
             )
     return AttributionProblem(
         name=readable_name(real_path(folder).name),
@@ -415,5 +416,5 @@ def _json(file: Path) -> Any:
         return parsed_json(read_bytes(file))
     except ValueError as error:
         raise BrokenLineError(
-            f"this is no JSON ({error}); expected an object, as PAN's files have it", file
+            f"this is not JSON ({error}); expected an object, as PAN's files have it", file
         ) from None

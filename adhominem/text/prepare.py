@@ -71,8 +71,8 @@ def prepare(
 ) -> PackedCorpus:
     """Read, normalise and tokenize every document, and write the packed corpus.
 
-    `on_bytes` hears of each stretch of input as it is read. With `jobs` above 1,
-    a script must keep the call under `if __name__ == "__main__":`.
+    `on_bytes` is called with the number of bytes of each stretch of input as it is read. With
+    `jobs` above 1, a script must keep the call under `if __name__ == "__main__":`.
     """
     sources = list(sources)
     check_names(sources)
@@ -90,7 +90,7 @@ def prepare_pairs(
 ) -> PackedCorpus:
     """Pack a pair set with its truth: documents 2i and 2i + 1 are the i-th pair.
 
-    A pair of which one text cannot be used is left out whole.
+    A pair is left out if either of its texts cannot be used.
     """
     (source,) = find_sources(path)
     normaliser = normaliser or Normaliser()

@@ -96,7 +96,7 @@ class Source:
 
     def size(self) -> int:
         """Bytes on disk, packed as they are: what a progress bar counts."""
-        files = filter(os.path.isfile, self.files())  # what is missing is told of when it is read
+        files = filter(os.path.isfile, self.files())  # what is missing is an error when it is read
         return sum(map(os.path.getsize, files))
 
     def _rows(
@@ -166,7 +166,7 @@ def find_sources(path: str | Path) -> list[Source]:
     if is_problem_folder(path):
         return [Source(name, path, Layout.PROBLEMS)]
     if tables := [_file_source(file) for file in visible_files(path, (".jsonl",))]:
-        texts = (".txt", *OFFICE_SUFFIXES)  # a README.md may well stand there
+        texts = (".txt", *OFFICE_SUFFIXES)  # a README.md may well be there
         _warn_of_strays(path, visible_files(path, texts, deep=True), "the .jsonl files")
         truths = {find_truth(table.path) for table in tables if table.layout is Layout.PAIRS}
         return [table for table in tables if table.path not in truths]
@@ -189,7 +189,7 @@ def _warn_of_strays(folder: Path, strays: list[Path], beside: str) -> None:
 
 
 def check_names(sources: Sequence[Source]) -> None:
-    """Refuse corpora of one name: they are told apart by it."""
+    """Refuse corpora of one name: it identifies them."""
     names = [source.name for source in sources]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -287,7 +287,7 @@ def _json_documents(rows: JsonRows, path: Path) -> Iterator[tuple[int, Document 
 
 
 def _pair_documents(pairs: Iterable[Pair | InputError]) -> Iterator[Document | InputError]:
-    """Take the pairs apart, each document once however many pairs it stands in."""
+    """The documents of pairs, each once however many pairs it is in."""
     seen: set[bytes] = set()
     for pair in pairs:
         if isinstance(pair, InputError):

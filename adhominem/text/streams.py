@@ -252,7 +252,7 @@ def warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> N
 def open_bytes(path: Path, on_bytes: OnBytes | None = None) -> Iterator[BinaryIO]:
     """Open a file for reading, unpacked; a broken archive raises DamagedFileError.
 
-    `on_bytes` hears how many of its (packed) bytes have been read.
+    `on_bytes` is called with the number of (packed) bytes of each block.
     """
     with open_input(path) as file:
 
@@ -297,7 +297,7 @@ def json_rows(lines: Iterable[tuple[int, str | InputError]], path: Path) -> Json
 def made_of_rows(
     rows: JsonRows, path: Path, make: Callable[[dict[str, Any], int], Item]
 ) -> Iterator[tuple[int, Item | InputError]]:
-    """Stream (line number, what is made of the row and its number); an error comes in its place."""
+    """Stream (line number, what `make` returns for the row and its number, or the error)."""
     for number, row in rows:
         try:
             yield number, row if isinstance(row, InputError) else make(row, number)
@@ -350,7 +350,7 @@ def read_lines(
 def lines_in(file: io.BufferedReader, path: Path) -> Iterator[tuple[int, str | InputError]]:
     """Stream (line number, line) of an open file; one that cannot be read comes as its error.
 
-    Lines end at a line feed alone: the other separators of Unicode may stand in JSON strings.
+    Lines end at a line feed alone: the other separators of Unicode may be in JSON strings.
     """
     head = file.peek(4)
     encoding = next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), "")

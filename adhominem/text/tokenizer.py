@@ -98,7 +98,7 @@ def new_chunks() -> Chunks:
 class Lexicon:
     """Token types in the order in which they were first seen. It only grows.
 
-    Nothing is ever forgotten in it: whoever keeps one begins a new one when it is large enough.
+    Nothing in it is ever forgotten: when it is large enough, its owner begins a new one.
     """
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class Lexicon:
     def _add(self, tokens: Sequence[str]) -> None:
         with self._lock:
             for token in dict.fromkeys(tokens):
-                if token not in self._numbers:  # as it may have come to be meanwhile
+                if token not in self._numbers:  # another thread may have added it
                     self.types.append(token)  # first, since others may read a number at once
                     self._numbers[token] = len(self.types) - 1
                     self.characters += len(token)
@@ -299,7 +299,7 @@ class Tokenizer:
         """Tokens with their places: here alone the library is called."""
         try:
             return self._split.pre_tokenize_str(text)
-        except BaseException as error:  # a panic of the library is no `Exception`
+        except BaseException as error:  # a panic of the library is not an `Exception`
             if (type(error).__module__, type(error).__name__) != _PANIC:
                 raise
         # Outside of the handler: the panic's own message may quote the text.

@@ -70,7 +70,7 @@ def replaced_file(path: Path) -> Iterator[Path]:
     """A temporary name to write to; it becomes `path` once all of it is written."""
     if os.path.exists(path) and not os.path.isfile(path):  # root may replace even /dev/null
         raise OptionError(
-            f"{path} is no file, but a folder, a pipe or a device; choose another name for the "
+            f"{path} is not a file, but a folder, a pipe or a device; choose another name for the "
             "output"
         )
     check_not_read(path)  # before the work that is done in here, and after it
@@ -90,7 +90,7 @@ def check_output(output: Path) -> Path:
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise OptionError(f"{output} exists already; remove it, or choose another folder")
     output = real_path(output)  # past a link to an empty folder, which could not be replaced
-    if output == Path.cwd():  # who stands in it would stand in the folder that was there before
+    if output == Path.cwd():  # a shell in it would stay in the folder that was there before
         raise OptionError("the output is the folder you are in; choose a new one")
     return output
 
@@ -111,7 +111,7 @@ def write_folder(output: Path) -> Iterator[Path]:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put these bytes in the place of a file, in one move, once they are on the disk.
+    """Replace a file by these bytes in one move, once they are on the disk.
 
     So of two files that are replaced one after the other, the second is never there without the
     first, whatever happens to the machine.
@@ -208,7 +208,7 @@ def _taken(lock: Path, path: Path) -> FileLock | None:
             raise
         lock.unlink(missing_ok=True)
         warnings.warn(
-            f"the file system of {path} knows no locks ({error.strerror}); make sure that no "
+            f"the file system of {path} has no locks ({error.strerror}); make sure that no "
             "other process writes there",
             AdHominemWarning,
             stacklevel=4,
@@ -247,7 +247,7 @@ def _read_holder(data: bytes, lock: Path) -> dict[str, Any]:
             raise ValueError
     except ValueError:
         raise OptionError(
-            f"{lock} is no lock of AdHominem, but has the name of one; move it elsewhere"
+            f"{lock} is not a lock of AdHominem, but has the name of one; move it elsewhere"
         ) from None
     return holder
 

@@ -177,8 +177,10 @@ class _Form:
         self.parts: list[Part] = []
         self.is_whole = False
         self._most = most_parts
-        names = ("part_begin", "header_begin", "header_field", "header_value", "headers_finished")
-        names = (*names, "part_data", "part_end", "end")
+        names = (
+            *("part_begin", "header_begin", "header_field", "header_value"),
+            *("headers_finished", "part_data", "part_end", "end"),
+        )
         self.callbacks: Any = {f"on_{name}": getattr(self, f"_{name}") for name in names}
 
     def _part_begin(self) -> None:

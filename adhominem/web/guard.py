@@ -1,8 +1,7 @@
 """Before every request and after every answer: who may ask, how much, and what a browser may do.
 
-What the headers tell is decided before a body is read: by the name of the server, the site that
-asks, and the token. Nothing of a text is ever logged: not the body, not the query, not the path,
-not an error's message.
+Host, origin and token are checked from the headers, before a body is read. Nothing of a text is
+ever logged: not the body, not the query, not the path, not an error's message.
 """
 
 from __future__ import annotations
@@ -61,8 +60,8 @@ class Access:
         """
         if token != token.strip() or not token.isprintable():
             raise OptionError(
-                "the token begins or ends with a space, or holds what is no character; no request "
-                "could send it: choose another"
+                "the token begins or ends with a space, or holds what is not a character; no "
+                "request could send it: choose another"
             )
         chosen = {name.lower() for name in names}
         if is_loopback(host):
@@ -86,11 +85,11 @@ class Access:
             )
         sent_by, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if sent_by is not None:
-            # Whoever only links to a page does not see the answer.
+            # A site that only links to a page does not see the answer.
             fetched = method, headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
             is_link = fetched == ("GET", "navigate", "document")
             foreign = sent_by not in ("same-origin", "none") and not is_link
-        else:  # of plain HTTP, browsers tell only the origin
+        else:  # over plain HTTP, browsers send only the origin
             scheme, _, place = (origin or "").partition("://")
             port = {"http": 80, "https": 443}.get(scheme, 0)  # where it is left out
             asked = _host_and_port(host, port)
@@ -248,7 +247,7 @@ class Guard:
 def _in_origin_form(scope: Scope) -> Scope:
     """A request for `http://host/path` as one for `/path` with this host, whatever Host says.
 
-    A program that takes the server for a proxy asks so, and by RFC 9112 every server serves it.
+    Programs that take the server for a proxy send it; by RFC 9112 every server answers it.
     """
     match = _ABSOLUTE.fullmatch(scope.get("raw_path") or b"")
     if match is None:

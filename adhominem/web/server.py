@@ -126,7 +126,7 @@ def _add_pages(app: FastAPI, service: Service) -> None:
 
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> HTMLResponse:
-        # The server's address as it stands in the client's browser, be there a proxy.
+        # The server's address as the client's browser has it, even behind a proxy.
         secure = request.headers.get("x-forwarded-proto") == "https"  # for show alone
         host = request.headers.get("host") or "{}:{}".format(*request.scope["server"])
         return docs_page(service, app.openapi(), f"{'https' if secure else 'http'}://{host}")
@@ -148,7 +148,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 
 def _validation_error(error: RequestValidationError) -> RequestError:
-    """Where in the request something is wrong, and what; never what stands there, maybe a text."""
+    """Where in the request something is wrong, and what; never the value, which may be a text."""
     problems = error.errors()
     if any(problem["type"] == "json_invalid" for problem in problems):
         return RequestError(400, "BrokenJson", "the body is not JSON")

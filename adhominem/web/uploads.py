@@ -69,7 +69,7 @@ class FileReader:
     async def read(
         self, files: Sequence[Upload], *, tables: bool = False
     ) -> tuple[list[Exhibit], list[str]]:
-        """The texts of files in order, of tables all of theirs; and notes on what was odd."""
+        """The texts of files in order, of tables all of theirs; and notes on anything odd."""
         if not files:
             return [], []
         expected = (*READABLE_SUFFIXES, TABLE_SUFFIX) if tables else READABLE_SUFFIXES
@@ -100,7 +100,7 @@ class FileReader:
         seconds = math.ceil(min(self._limits.seconds, _SECONDS))
         characters = self._limits.characters + self._limits.population_characters
         reader = BoundedReader(_NICENESS)
-        reader.start()  # here, so that whoever gives up ends it
+        reader.start()  # here, so that a client that gives up ends it
         loop = asyncio.get_running_loop()
         began = loop.time()
         reading = loop.run_in_executor(

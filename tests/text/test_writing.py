@@ -194,7 +194,7 @@ def test_without_locks_nothing_is_taken_for_left_behind(
     for file in (perhaps_alive, ours):
         file.write_text("half", "utf-8")
     with (
-        pytest.warns(UserWarning, match="knows no locks"),
+        pytest.warns(UserWarning, match="has no locks"),
         write_whole(tmp_path / "a.txt") as file,
         locked(tmp_path),
     ):
@@ -212,7 +212,7 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path: Path, kind: str) -> No
     else:
         path.symlink_to(os.devnull)
     before = path.lstat()
-    refused = pytest.raises(OptionError, match="is no file, but a folder, a pipe or a device")
+    refused = pytest.raises(OptionError, match="is not a file, but a folder, a pipe or a device")
     with refused, write_whole(path):
         pytest.fail("the work has begun")
     assert os.path.samestat(path.lstat(), before)
@@ -340,12 +340,15 @@ def test_nothing_is_written_through_a_link_or_onto_a_file_that_is_no_lock(tmp_pa
         pass
     (tmp_path / ".out.lock").unlink()
     (tmp_path / ".out.lock").hardlink_to(letter)
-    with pytest.raises(OptionError, match="is no lock of AdHominem"), locked(tmp_path / "out"):
+    with pytest.raises(OptionError, match="is not a lock of AdHominem"), locked(tmp_path / "out"):
         pass
     assert letter.read_text("utf-8") == "evidence"
     for odd in (b"[" * 60_000, b'["process"]', b'"process"', b"\xff"):
         (tmp_path / ".odd.lock").write_bytes(odd)
-        with pytest.raises(OptionError, match="is no lock of AdHominem"), locked(tmp_path / "odd"):
+        with (
+            pytest.raises(OptionError, match="is not a lock of AdHominem"),
+            locked(tmp_path / "odd"),
+        ):
             pass
     (tmp_path / ".new.lock").write_bytes(b"\0" * 100)  # after a crash of the machine
     with locked(tmp_path / "new"):
@@ -359,7 +362,7 @@ def test_whatever_lies_under_the_name_of_a_lock_is_an_error_that_names_it(
 ) -> None:
     lock = tmp_path / ".out.lock"
     lock.write_text(content, "utf-8")
-    with pytest.raises(OptionError, match=r"out\.lock is no lock"), locked(tmp_path / "out"):
+    with pytest.raises(OptionError, match=r"out\.lock is not a lock"), locked(tmp_path / "out"):
         pass
     assert lock.read_text("utf-8") == content
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 
 from adhominem.arrays import Levs
@@ -73,7 +72,7 @@ def read_material(
                 id=document.id,
                 author=document.author,
                 words=len(text.split()),
-                sha256=sha256(document.text.encode("utf-8")).hexdigest(),
+                sha256=document.sha256,
             )
         )
         on_documents(1)
