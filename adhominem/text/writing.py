@@ -199,9 +199,9 @@ def _taken(lock: Path, path: Path) -> FileLock | None:
     try:
         holding.acquire()
     except Timeout:
+        holder = _holder_of(lock)
         raise LockedError(
-            f"{path} is being written by {_holder_of(lock)}; wait for it to finish, or choose "
-            "another output"
+            f"{path} is being written by {holder}; wait for it to finish, or choose another output"
         ) from None
     except OSError as error:
         if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
