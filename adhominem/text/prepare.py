@@ -8,7 +8,7 @@ workers, and only a few are under way at a time, so memory stays bounded.
 from __future__ import annotations
 
 import json
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
@@ -271,12 +271,12 @@ def _start_worker(normaliser: Normaliser) -> None:
 
 
 def _tokenize_batch(texts: list[str]) -> TokenBatch:
-    lexicon: defaultdict[str, int] = defaultdict()
-    lexicon.default_factory = lexicon.__len__  # an unseen token gets the next number
-    numbered = []
-    for text in texts:
-        tokens = _tokenizer.tokens(text)
-        ids = map(lexicon.__getitem__, tokens)
-        numbered.append(np.fromiter(ids, dtype=TOKEN_DTYPE, count=len(tokens)))
-    types = [token_type[:_LONGEST_TYPE] for token_type in lexicon]
-    return TokenBatch(types, np.concatenate(numbered), [len(tokens) for tokens in numbered])
+    lexicon = _tokenizer.lexicon()
+    numbered = [_tokenizer.numbers(text, lexicon) for text in texts]
+    numbers, firsts, places = np.unique(
+        np.concatenate(numbered), return_index=True, return_inverse=True
+    )
+    order = np.argsort(firsts)  # (types,): as the texts have them, one after the other
+    types = [lexicon.types[number][:_LONGEST_TYPE] for number in numbers[order].tolist()]
+    tokens = np.argsort(order).astype(TOKEN_DTYPE)[places]
+    return TokenBatch(types, tokens, [len(row) for row in numbered])
