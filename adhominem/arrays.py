@@ -237,12 +237,16 @@ Rows = AnyFloats | SparseRows  # (rows, size)
 class Levs(_Table):
     """The LEVs of documents, (documents, lev_size): NumPy takes them for an array.
 
-    They are what each member of a model has made, side by side, and last the logarithm of the
-    number of tokens. `levs[2:5]` and `levs[[3, 1]]` are LEVs again, `levs[3]` is a plain row, and
-    `np.asarray(levs)` a plain array of all.
+    Side by side they hold a part for each member of the model and then, as the last part, a column
+    that is no member's: the natural logarithm of the number of tokens (`log_tokens`). It counts in
+    `lev_size`, and is the last column of plain arrays of LEVs, too: `levs[:, -1]`. What is made for
+    members goes by `parts[:-1]`.
+
+    `levs[2:5]` and `levs[[3, 1]]` are LEVs again, `levs[3]` is a plain row, and `np.asarray(levs)`
+    a plain array of all.
     """
 
-    parts: tuple[Rows, ...]  # (documents, size) each; none of no documents
+    parts: tuple[Rows, ...]  # (documents, size) each; () for no documents
 
     def __len__(self) -> int:
         return len(self.parts[0]) if self.parts else 0

@@ -215,15 +215,6 @@ def spread_windows(lengths: IntArray, options: WindowOptions) -> WindowTable:
     )
 
 
-def cut_windows(
-    ids: npt.NDArray[np.generic], starts: IntArray, options: WindowOptions, padding: int = 0
-) -> npt.NDArray[np.generic]:
-    """(windows, width): the tokens of each window, padded behind the document's end."""
-    positions = starts[:, None] + np.arange(options.width)  # (windows, width)
-    inside = positions < len(ids)
-    return np.where(inside, ids[np.where(inside, positions, 0)], padding)
-
-
 def prefix_tokens(topic: str, tokenizer: Tokenizer) -> list[str]:
     """The tokens of a topic without its non-ASCII characters; none for no topic."""
     return tokenizer.tokens(topic.encode("ascii", "ignore").decode("ascii"))
