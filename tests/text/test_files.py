@@ -652,7 +652,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "device").symlink_to("/dev/zero")
     for name in ("pipe", "folder", "device"):
-        with pytest.raises(OSError, match=f"{name} is no file"):
+        with pytest.raises(OSError, match=f"{name} is not a file"):
             read_regular(tmp_path / name, 100)
     with pytest.raises(FileNotFoundError):
         read_regular(tmp_path / "nothing", 100)
@@ -662,7 +662,7 @@ def test_no_file_stays_open(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(20):
-        with pytest.raises(OSError, match="is no file"):
+        with pytest.raises(OSError, match="is not a file"):
             read_regular(tmp_path / "folder", 1)
     assert len(os.listdir("/proc/self/fd")) == before
 
@@ -686,7 +686,7 @@ def test_files_are_read_in_one_go_and_what_cannot_be_read_is_named(tmp_path: Pat
     }
     assert list(problems) == ["large.json", "pipe.json"]
     assert "has 11 bytes; expected 10 at most" in problems["large.json"]
-    assert "is no file" in problems["pipe.json"]
+    assert "is not a file" in problems["pipe.json"]
 
 
 def test_the_limit_holds_inside_and_is_what_it_was_outside() -> None:

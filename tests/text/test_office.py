@@ -669,7 +669,7 @@ def test_a_damaged_file_says_what_is_wrong_and_what_to_do(
     assert caught.value.__cause__ is not None
     reason = f"{type(caught.value.__cause__).__name__}: {caught.value.__cause__}"
     assert caught.value.problem == (
-        f"the file is damaged or no {suffix} file at all ({reason}); fetch it again, "
+        f"the file is damaged or not a {suffix} file at all ({reason}); fetch it again, "
         "or open it in the program that wrote it and save it again"
     )
 
