@@ -120,7 +120,7 @@ def pair_rows(
             return
         path = pairs
     truth = (truth or find_truth(path)) if labelled else None
-    labels: Labels = {}
+    labels: Truths = {}
     for item in read_truth(truth) if truth else ():
         if isinstance(item, InputError):
             yield item
@@ -129,11 +129,11 @@ def pair_rows(
     yield from pairs_in(read_json_lines(path, on_bytes), path, labels if truth else None)
 
 
-Labels = dict[str, tuple[bool, tuple[str, str]]]  # by id: whether by one author, and by whom
+Truths = dict[str, tuple[bool, tuple[str, str]]]  # by id: whether by one author, and by whom
 
 
 def pairs_in(
-    rows: JsonRows, path: Path, labels: Labels | None = None
+    rows: JsonRows, path: Path, labels: Truths | None = None
 ) -> Iterator[Pair | InputError]:
     """The pairs of rows; `labels` has the truth of each, None where there is none."""
 

@@ -91,7 +91,7 @@ def unpacked(raw: BinaryIO, path: Path, size: int) -> Iterator[BinaryIO]:
                 problem = f"unpacking it takes more than {most >> 20} MiB of memory"
                 raise TooLargeError(f"{problem}; unpack it with {advice}", path) from None
         raise DamagedFileError(
-            f"the file is damaged, cut off, or no {path.suffix} file at all ({error}); "
+            f"the file is damaged, cut off, or not a {path.suffix} file at all ({error}); "
             "fetch or pack it again",
             path,
         ) from None

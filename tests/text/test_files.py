@@ -225,7 +225,7 @@ def test_a_file_cut_off_anywhere_is_damage(tmp_path: Path, suffix: str) -> None:
         if length == len(first):  # all that is left is a complete file
             assert read_text(path) == "one\n" * 9
             continue
-        with pytest.raises(DamagedFileError, match=f"cut off, or no {suffix} file") as caught:
+        with pytest.raises(DamagedFileError, match=f"cut off, or not a {suffix} file") as caught:
             read_text(path)
         assert caught.value.path == str(path)
 
