@@ -204,17 +204,13 @@ class Guard:
             )
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise RequestError(415, "WrongEncoding", "the body is packed; send it as it is")
-        client = client_of(scope)
         said = headers.get("content-length", "0")
-        said_size = int(said) if said.isdecimal() and len(said) <= 20 else 0
-        if not said_size and "transfer-encoding" not in headers:
-            with self._places.work(client):
-                await self._app(scope, _replay(b"", receive), send)
-            return
-        self._check_size(said_size)
+        size = int(said) if said.isdecimal() and len(said) <= 20 else 0
+        self._check_size(size)
+        has_body = bool(size) or "transfer-encoding" in headers
         with self._places.body() as hold:
-            body = await self._receive(Request(scope, receive), hold)
-            with self._places.work(client):
+            body = await self._receive(Request(scope, receive), hold) if has_body else b""
+            with self._places.work(client_of(scope)):
                 await self._app(scope, _replay(body, receive), send)
 
     async def _receive(self, request: Request, hold: Callable[[int], None]) -> bytes:

@@ -264,7 +264,7 @@ def test_a_changed_byte_is_damage(tmp_path: Path, suffix: str) -> None:
 def test_plain_text_under_a_packed_name_is_told_so(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.txt{suffix}"
     path.write_text("It was a dark and stormy night.")
-    with pytest.raises(DamagedFileError, match=f"no {suffix} file at all"):
+    with pytest.raises(DamagedFileError, match=f"not a {suffix} file at all"):
         read_text(path)
 
 
