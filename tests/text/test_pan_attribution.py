@@ -80,8 +80,8 @@ def test_a_candidate_without_a_folder_is_told(tmp_path: Path) -> None:
     ("info", "problem"),
     [
         ({"candidate-authors": 3}, "the candidates are missing"),
-        ({"candidate-authors": [{"author-name": "../../etc"}]}, "no name of a folder"),
-        ({"unknown-folder": "/etc"}, "no name of a folder"),
+        ({"candidate-authors": [{"author-name": "../../etc"}]}, "not the name of a folder"),
+        ({"unknown-folder": "/etc"}, "not the name of a folder"),
     ],
 )
 def test_a_wrong_problem_info_is_an_error_that_names_the_file(
