@@ -177,42 +177,37 @@ class _Form:
         self.parts: list[Part] = []
         self.is_whole = False
         self._most = most_parts
-        names = (
-            *("part_begin", "header_begin", "header_field", "header_value"),
-            *("headers_finished", "part_data", "part_end", "end"),
-        )
-        self.callbacks: Any = {f"on_{name}": getattr(self, f"_{name}") for name in names}
+        self.callbacks: Any = {name: getattr(self, name) for name in dir(self) if name[:3] == "on_"}
 
-    def _part_begin(self) -> None:
+    def on_part_begin(self) -> None:
         if len(self.parts) == self._most:
             raise too_large(f"the form has too many parts; expected at most {self._most:,}")
-        self._headers: list[list[bytes]] = []
+        self._headers: dict[bytes, bytes] = {}
+        self._header = self._value = b""
         self._data: list[bytes] = []
 
-    def _header_begin(self) -> None:
-        self._headers.append([b"", b""])
+    def on_header_field(self, data: bytes, begin: int, end: int) -> None:
+        self._header += data[begin:end]
 
-    def _header_field(self, data: bytes, begin: int, end: int) -> None:
-        self._headers[-1][0] += data[begin:end]
+    def on_header_value(self, data: bytes, begin: int, end: int) -> None:
+        self._value += data[begin:end]
 
-    def _header_value(self, data: bytes, begin: int, end: int) -> None:
-        self._headers[-1][1] += data[begin:end]
+    def on_header_end(self) -> None:
+        self._headers[self._header.lower()] = self._value.strip()
+        self._header = self._value = b""
 
-    def _headers_finished(self) -> None:
-        headers = {
-            bytes(name).strip().lower(): bytes(value).strip() for name, value in self._headers
-        }
-        if headers.get(b"content-transfer-encoding", b"binary").lower() not in _UNPACKED:
+    def on_headers_finished(self) -> None:
+        if self._headers.get(b"content-transfer-encoding", b"binary").lower() not in _UNPACKED:
             raise _unreadable("a part is packed; send it as it is")
-        self._name, self._filename = _names(headers.get(b"content-disposition", b""))
+        self._name, self._filename = _names(self._headers.get(b"content-disposition", b""))
 
-    def _part_data(self, data: bytes, begin: int, end: int) -> None:
+    def on_part_data(self, data: bytes, begin: int, end: int) -> None:
         self._data.append(data[begin:end])
 
-    def _part_end(self) -> None:
+    def on_part_end(self) -> None:
         self.parts.append(Part(self._name, self._filename, b"".join(self._data)))
 
-    def _end(self) -> None:
+    def on_end(self) -> None:
         self.is_whole = True
 
 
