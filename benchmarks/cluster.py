@@ -40,7 +40,7 @@ from two_nodes import TwoNodes, two_nodes
 
 from adhominem import Verifier, encode, index_files
 from adhominem.jobs import ray_engine
-from adhominem.jobs.shards import encode_shard
+from adhominem.jobs.engines import encode_shard
 
 _SHARD = 512  # texts, as in `adhominem encode`
 _LOCAL, _RAY = "--jobs 2", "--engine ray --jobs 2"

@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import adhominem
-from adhominem.index.build import Writer, opened
-from adhominem.index.finish import finished
+from adhominem.index.build import Writer, finished, opened
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
 from adhominem.questions.search.link import Links, link_accounts

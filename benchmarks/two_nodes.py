@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import psutil
 
 _LONGEST_START = 120  # seconds
-_ACTOR = "EncoderActor"  # as Ray names its processes
+_TASK = "encode_named_shard"  # as Ray names a process that is at it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +28,11 @@ class TwoNodes:
     nodes: tuple[psutil.Process, ...]  # `ray start` of each
 
     def actors(self) -> list[psutil.Process]:
-        """The processes that hold a model, or are about to."""
+        """The processes that encode a shard now."""
         holding = []
         for process in self.processes():
             with suppress(psutil.Error):
-                if _ACTOR in " ".join(process.cmdline()):
+                if _TASK in " ".join(process.cmdline()):
                     holding.append(process)
         return holding
 

@@ -1,19 +1,25 @@
-"""Writing an index: texts added shard by shard, removed, and the rest put together again."""
+"""Writing an index: texts added shard by shard, removed, and the rest put together again.
+
+What searches need beside the texts, population and codes, is made once all is written (`finished`).
+"""
 
 from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from hashlib import blake2b
-from itertools import pairwise
+from hashlib import blake2b, sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from adhominem.arrays import FloatArray, Levs, joined
 from adhominem.errors import IndexFolderError, InputError, OptionError
+from adhominem.index.approximate import ApproximateScorer
+from adhominem.index.codes import SAMPLE, Coder, read_coder
 from adhominem.index.files import (
     MANIFEST,
     Manifest,
@@ -24,12 +30,16 @@ from adhominem.index.files import (
     write_manifest,
 )
 from adhominem.index.packing import PackedLevs
-from adhominem.index.store import DIGEST_BYTES, Bytes, Store, Texts, sum_of
+from adhominem.index.store import COHORT, DIGEST_BYTES, Bytes, Store, Texts, sum_of
 from adhominem.pairs.passages import sketch
+from adhominem.score.population import Population
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
 
 SHARD = 8_192  # texts: what a killed run may have to encode again
+_GROWN = 2.0  # times as many texts as when the coder was made: then it is made again
+_AT_ONCE = 256  # texts whose codes are made together
+_MORE = 16_384  # texts, at most, that correct the directions of a coder
 _OURS = re.compile(r"\.?(texts|codes|view|chance)-\d{6}(-[0-9a-f]{4})?\.safetensors(\..*)?")
 
 
@@ -105,11 +115,8 @@ class Writer:
     def __init__(self, folder: Path, manifest: Manifest, key: bytes | None = None) -> None:
         self.folder, self.manifest, self._key = folder, manifest, key
         store = Store(folder, manifest)
-        self._there: dict[str, bytes] = {}  # the digest of each text, by its id
-        for begin, texts in zip(store.begins.tolist(), store.shards, strict=False):
-            alive = store.alive[begin : begin + len(texts.ids)].tolist()
-            rows = zip(texts.ids.all(), map(bytes, texts.digests), alive, strict=True)
-            self._there.update((id, digest) for id, digest, counts in rows if counts)
+        digests = [digest for texts in store.shards for digest in map(bytes, texts.digests)]
+        self._digests = {id: digests[number] for id, number in store.ids.items()}
         self._seen = {one for texts in store.shards for one in _keys(texts.sketches, texts.digests)}
         self._waiting: list[tuple[Document, bytes, Levs, bool]] = []
         self.already_there = self.added = 0
@@ -119,7 +126,7 @@ class Writer:
         for document in documents:
             named = self._named(document)
             digest = digest_of(document.text)
-            before = self._there.get(named.id)
+            before = self._digests.get(named.id)
             if before == digest:
                 self.already_there += 1
             elif before is not None:
@@ -128,7 +135,7 @@ class Writer:
                     "or give this one another id"
                 )
             else:
-                self._there[named.id] = digest
+                self._digests[named.id] = digest
                 yield named
 
     def _named(self, document: Document) -> Document:
@@ -251,11 +258,10 @@ def compacted(folder: Path, manifest: Manifest) -> Manifest:
             result = with_shard(folder, result, _together(store, kept, seen))
             kept.clear()
 
-    for begin, end in pairwise(store.begins.tolist()):
-        rows = begin + np.flatnonzero(store.alive[begin:end])
-        if len(kept) + len(rows) > SHARD:
+    for numbers in store.live_by_shard:
+        if len(kept) + len(numbers) > SHARD:
             write()
-        kept += rows.tolist()
+        kept += numbers.tolist()
     write()
     return result
 
@@ -278,3 +284,77 @@ def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> Texts:
         np.array([texts.foreign[row] for texts, row in places], np.uint8),
         strings("packed") if store.manifest.keeps_texts else None,
     )
+
+
+# What searches need beside the texts
+
+
+def finished(
+    folder: Path,
+    manifest: Manifest,
+    verifier: Verifier,
+    on_texts: Callable[[int], None] = lambda count: None,
+) -> Manifest:
+    """An index that can be searched; what is made already is not made again."""
+    store = Store(folder, manifest)
+    population = store.make_population(verifier)
+    if population is None:  # too few texts for one: each is compared by itself
+        return manifest
+    if not manifest.author_share:
+        manifest = replace(manifest, author_share=population.authors / population.texts)
+        write_manifest(folder, manifest)
+        store = Store(folder, manifest)
+    coder = read_coder(store, verifier, population)
+    if coder is None or population.texts > _GROWN * coder.approximate.population.texts:
+        manifest, coder = with_coder(store, verifier, population)
+    assert manifest.view is not None
+    for at, shard in enumerate(manifest.shards):
+        if shard.codes is None:
+            made = with_codes(store, at, shard, coder, manifest.view.sha256)
+            shards = (*manifest.shards[:at], made, *manifest.shards[at + 1 :])
+            manifest = replace(manifest, shards=shards)
+            write_manifest(folder, manifest)
+        on_texts(shard.texts)
+    return manifest
+
+
+def with_coder(store: Store, verifier: Verifier, population: Population) -> tuple[Manifest, Coder]:
+    """The manifest of an index with a new coder, which is written here, and without codes."""
+    approximate = ApproximateScorer(verifier.scorer, population)
+    coder = Coder.of(approximate, store.levs(store.spread(SAMPLE)), _more(store))
+    manifest = store.manifest
+    arrays = {
+        **coder.arrays(),
+        "texts": np.array([population.texts]),
+        "lev_mean": population.lev_mean,
+        "authors": np.array([population.authors]),
+        "cohort": store.spread(COHORT),
+    }
+    name = f"view-{manifest.next_number:06}.safetensors"
+    file = write_arrays(store.folder, name, arrays)
+    shards = tuple(replace(shard, codes=None) for shard in manifest.shards)
+    manifest = replace(manifest, view=file, shards=shards, next_number=manifest.next_number + 1)
+    write_manifest(store.folder, manifest)
+    return manifest, coder
+
+
+def _more(store: Store) -> Iterator[Levs]:
+    """Texts that correct the directions of a coder: of a large index a quarter, up to a point."""
+    numbers = store.spread(min(_MORE, len(store) // 4))
+    for at in range(0, len(numbers) if len(numbers) > SAMPLE else 0, _AT_ONCE):
+        yield store.levs(numbers[at : at + _AT_ONCE])
+
+
+def with_codes(store: Store, at: int, shard: Shard, coder: Coder, sha256_of_coder: str) -> Shard:
+    """A shard with the codes of its texts, which are written here."""
+    parts: dict[str, list[npt.NDArray[Any]]] = {}
+    for begin in range(0, shard.texts, _AT_ONCE):
+        rows = np.arange(begin, min(begin + _AT_ONCE, shard.texts))
+        levs = store.levs(rows + store.begins[at])
+        points = coder.approximate.points(levs)
+        for name, array in {"codes": coder.codes(levs, points), **points.arrays()}.items():
+            parts.setdefault(name, []).append(array)
+    arrays = {name: np.concatenate(several) for name, several in parts.items()}
+    stem = shard.levs.name.removesuffix(".safetensors").replace("texts", "codes")
+    name = f"{stem}-{sha256(sha256_of_coder.encode()).hexdigest()[:4]}.safetensors"
+    return replace(shard, codes=write_arrays(store.folder, name, arrays))

@@ -31,6 +31,7 @@ from adhominem.records import Within, from_json, parsed_json, strict_json, to_js
 from adhominem.text.writing import replace_file
 
 FORMAT = 5
+Arrays = Mapping[str, npt.NDArray[Any]]
 MANIFEST = "index.json"
 _BY_ROW = (".values", ".steps", "texts.data")  # how the names of arrays end that rows are read of
 _LARGEST = 1e9  # no number of an index comes near
@@ -127,7 +128,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     replace_file(folder / MANIFEST, strict_json(data, indent=1).encode())
 
 
-def write_arrays(folder: Path, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> IndexFile:
+def write_arrays(folder: Path, name: str, arrays: Arrays) -> IndexFile:
     """Write a file of arrays, and wait until it is on the disk."""
     plain = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
     checks = {key: crc32(array.data) for key, array in plain.items() if not key.endswith(_BY_ROW)}
@@ -176,9 +177,7 @@ def read_arrays(folder: Path, file: IndexFile) -> dict[str, npt.NDArray[Any]]:
         raise damaged(path, error) from None
 
 
-def checked(
-    arrays: Mapping[str, npt.NDArray[Any]], name: str, kinds: str, *shape: int | None
-) -> npt.NDArray[Any]:
+def checked(arrays: Arrays, name: str, kinds: str, *shape: int | None) -> npt.NDArray[Any]:
     """An array of a file; a ValueError unless it is of one of these kinds, and of this shape.
 
     None in a shape stands for any length.
@@ -195,9 +194,7 @@ def checked(
     return array
 
 
-def checked_ends(
-    arrays: Mapping[str, npt.NDArray[Any]], name: str, count: int, length: int
-) -> npt.NDArray[np.int64]:
+def checked_ends(arrays: Arrays, name: str, count: int, length: int) -> npt.NDArray[np.int64]:
     """(count,): where each of some rows ends in an array of this length; or a ValueError."""
     ends = checked(arrays, name, "i8", count)
     if (np.diff(ends, prepend=0, append=length) < 0).any() or (count and ends[-1] != length):
@@ -269,7 +266,7 @@ class Strings:
         return {f"{name}.ends": self.ends, f"{name}.data": self.data}
 
     @classmethod
-    def from_arrays(cls, name: str, arrays: Mapping[str, npt.NDArray[Any]], count: int) -> Strings:
+    def from_arrays(cls, name: str, arrays: Arrays, count: int) -> Strings:
         """What `arrays` gave; a ValueError unless there are so many."""
         data = checked(arrays, f"{name}.data", "u1", None)
         return cls(checked_ends(arrays, f"{name}.ends", count, len(data)), data)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray, Levs
 from adhominem.errors import IndexFolderError, OptionError
-from adhominem.index.chosen import LevTable, module_in_c
+from adhominem.index.engine import module_in_c
 from adhominem.index.files import (
     MANIFEST,
     Manifest,
@@ -28,11 +28,11 @@ from adhominem.index.files import (
     read_arrays,
     read_manifest,
 )
-from adhominem.index.packing import PackedLevs
+from adhominem.index.packing import LevTable, PackedLevs
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.score.genres import Group
 from adhominem.score.population import FEWEST, Population
-from adhominem.score.rows import column_means
+from adhominem.score.rows import column_means, products
 from adhominem.text.files import path_of
 from adhominem.verify.verifier import Verifier
 
@@ -158,6 +158,11 @@ class Store:
         """(texts,): the numbers of those that count."""
         return np.flatnonzero(self.alive)
 
+    @property
+    def live_by_shard(self) -> list[IntArray]:
+        """For each shard the numbers of its texts that count."""
+        return np.split(self.live, np.searchsorted(self.live, self.begins[1:-1]))
+
     @cached_property
     def _keys(self) -> npt.NDArray[np.uint64]:
         """(numbers,): the beginnings of the texts' digests."""
@@ -221,20 +226,22 @@ class Store:
     def copies(self, digest: bytes) -> list[int]:
         """The numbers of the texts that count and have the same words, by their digest."""
         wanted = np.frombuffer(digest, np.uint8)
-        numbers: list[int] = []
-        for begin, shard in zip(self.begins.tolist(), self.shards, strict=False):
-            rows = begin + np.flatnonzero((shard.digests == wanted).all(axis=1))
-            numbers += rows[self.alive[rows]].tolist()
-        return numbers
+        numbers = np.concatenate(
+            [
+                begin + np.flatnonzero((shard.digests == wanted).all(axis=1))
+                for begin, shard in zip(self.begins, self.shards, strict=False)
+            ]
+        )
+        return [*numbers[self.alive[numbers]].tolist()]
 
     @cached_property
     def ids(self) -> dict[str, int]:
         """The numbers of the texts that count, by their ids."""
         numbers: dict[str, int] = {}
-        for begin, shard in zip(self.begins, self.shards, strict=False):
-            for at, id in enumerate(shard.ids.all()):
-                if self.alive[begin + at]:
-                    numbers[id] = int(begin) + at
+        for begin, shard in zip(self.begins.tolist(), self.shards, strict=False):
+            alive = self.alive[begin : begin + len(shard.ids)].tolist()
+            rows = zip(shard.ids.all(), alive, strict=True)
+            numbers.update((id, at) for at, (id, counts) in enumerate(rows, begin) if counts)
         return numbers
 
     @cached_property
@@ -313,16 +320,16 @@ class Store:
     def products(self, numbers: IntArray, query: PackedLevs) -> Array32:
         """(numbers, members): the products of some texts with one other, (1, lev_size)."""
         module = module_in_c()
+        if not len(numbers):
+            return np.zeros((0, len(query.parts)), np.float32)
         with self._naming_damage(numbers):
             if module is not None:
                 parts = zip(self._tables, query.parts, strict=True)
                 columns = [table.products(numbers, part, module) for table, part in parts]
                 return np.stack(columns, axis=1)
-            packed = self.packed(numbers)
-            if packed is not None:
-                plain = query.levs([0]).parts[:-1]
-                return packed.products([np.asarray(part, np.float32)[0] for part in plain])
-        return np.zeros((0, len(query.parts)), np.float32)
+            both = self.levs(numbers).parts[:-1], query.levs([0]).parts[:-1]
+            columns = [products(*parts)[:, 0] for parts in zip(*both, strict=True)]
+            return np.stack(columns, axis=1).astype(np.float32)
 
     def packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
         """The same as they are written; None of no texts."""
