@@ -54,7 +54,7 @@ class Engine(Protocol):
 
 
 class Scan:
-    """Looks through all codes: in C, in threads, with two bytes a number of a query; or in NumPy."""
+    """Looks through all codes, in C or in NumPy; in C by queries of whole numbers of two bytes."""
 
     most = sys.maxsize
     scanned = SCANNED

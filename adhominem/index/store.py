@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray, Levs
+from adhominem.arrays import (
+    AnyFloats,
+    Array32,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Levs,
+    Rows,
+    SparseRows,
+)
 from adhominem.errors import IndexFolderError, OptionError
 from adhominem.index.engine import module_in_c
 from adhominem.index.files import (
@@ -32,7 +41,7 @@ from adhominem.index.packing import LevTable, PackedLevs
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.score.genres import Group
 from adhominem.score.population import FEWEST, Population
-from adhominem.score.rows import column_means, products
+from adhominem.score.rows import column_means
 from adhominem.text.files import path_of
 from adhominem.verify.verifier import Verifier
 
@@ -328,7 +337,7 @@ class Store:
                 columns = [table.products(numbers, part, module) for table, part in parts]
                 return np.stack(columns, axis=1)
             both = self.levs(numbers).parts[:-1], query.levs([0]).parts[:-1]
-            columns = [products(*parts)[:, 0] for parts in zip(*both, strict=True)]
+            columns = [_products(part, np.asarray(one)[0]) for part, one in zip(*both, strict=True)]
             return np.stack(columns, axis=1).astype(np.float32)
 
     def packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
@@ -404,6 +413,13 @@ class Store:
             groups = verifier.lead.genres.groups(verifier.scorer.lead_columns(sample))
         share = self.manifest.author_share or author_share(verifier, cohort)
         return Population(count, sums / count, cohort, seeming_authors=share * count, groups=groups)
+
+
+def _products(rows: Rows, plain: AnyFloats) -> AnyFloats:
+    """(rows,): the products of packed rows with one other, (size,)."""
+    if isinstance(rows, SparseRows):
+        return rows.sums(plain[rows.places] * rows.values)
+    return np.asarray(rows @ plain)
 
 
 def author_share(verifier: Verifier, cohort: Levs) -> float:
