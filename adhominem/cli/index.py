@@ -167,7 +167,7 @@ def link(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         adhominem link --index forum-index --rate 0.01
     """
     from adhominem.cli.terminal import print_result, print_table, say, warn
-    from adhominem.questions.search.link_files import link_index
+    from adhominem.questions.search.link import link_index
     from adhominem.questions.search.rows import LINK_COLUMNS, link_facts, link_rows
 
     result = link_index(**options, watch=job["watch"])

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from adhominem.arrays import AnyFloats, AnyLevs, Array32, BoolArray, FloatArray, IntArray, Rows
 from adhominem.index.engine import by_shard
 from adhominem.score.decision import ensemble_log_bayes_factor
-from adhominem.score.members import GenreMember, LayerMember, MemberScorer, PopulationPart
+from adhominem.score.members import GenreMember, LayerMember, PopulationPart
 from adhominem.score.population import Population
 from adhominem.score.rows import products
 from adhominem.score.scorer import Scorer
@@ -59,46 +59,12 @@ class PairWeights:
     place_product: FloatArray  # (pairs, directions)
 
 
-class QuadraticForm(Protocol):
-    """A member with a population."""
-
-    unit: float  # of a LEV
-
-    @property
-    def centre(self) -> FloatArray:
-        """(lev_size,): c."""
-
-    @property
-    def basis(self) -> FloatArray:
-        """(directions, lev_size): of the coordinates, at right angles."""
-
-    def terms(self, rows: Rows, log_tokens: FloatArray) -> TextTerms:
-        """Those of texts (texts, lev_size) with these lengths (texts,)."""
-
-    def weights(self, first: FloatArray, second: FloatArray) -> PairWeights:
-        """Those of pairs of texts with these lengths, (pairs,) log tokens each."""
-
-
-def quadratic_forms(
-    members: Sequence[MemberScorer], population: Sequence[PopulationPart | None]
-) -> list[QuadraticForm]:
-    """Those of all members, each with its part of a population."""
-    forms: list[QuadraticForm] = []
-    for member, part in zip(members, population, strict=True):
-        assert part is not None
-        assert isinstance(member, GenreMember | LayerMember)
-        forms.append(
-            GenreForm(member, part) if isinstance(member, GenreMember) else LayerForm(member, part)
-        )
-    return forms
-
-
 class GenreForm:
-    """A member that goes by the three-level model."""
+    """A member with a population, by the three-level model."""
 
     def __init__(self, member: GenreMember, part: PopulationPart) -> None:
         self.member, self._part = member, part
-        self.unit = member.genres.usual
+        self.unit = member.genres.usual  # of a LEV
         # Nothing is left out of a population for its mean, so this is c as most texts have it.
         self._c = self._comparison(part.mean[None], part.log_tokens[:1]).centre
 
@@ -159,7 +125,7 @@ class GenreForm:
 
 
 class LayerForm:
-    """A network that goes by its own layer: coordinates are all of what that takes, scaled."""
+    """A network with a population, by its own layer: coordinates are all that it takes, scaled."""
 
     def __init__(self, member: LayerMember, part: PopulationPart) -> None:
         self.member, self._part, self.unit = member, part, 1.0
@@ -187,6 +153,9 @@ class LayerForm:
         return PairWeights(
             zeros + constant, zeros, zeros, ones * square, ones * (weight / (ratio + 2))
         )
+
+
+QuadraticForm = GenreForm | LayerForm
 
 
 # What is kept of each text
@@ -257,7 +226,17 @@ class ApproximateScorer:
     @cached_property
     def forms(self) -> list[QuadraticForm]:
         """What each member says of two texts."""
-        return quadratic_forms(self.scorer.members, self.scorer.parts(self.population))
+        forms: list[QuadraticForm] = []
+        parts = self.scorer.parts(self.population)
+        for member, part in zip(self.scorer.members, parts, strict=True):
+            assert part is not None
+            assert isinstance(member, GenreMember | LayerMember)
+            forms.append(
+                GenreForm(member, part)
+                if isinstance(member, GenreMember)
+                else LayerForm(member, part)
+            )
+        return forms
 
     @cached_property
     def columns(self) -> list[slice]:

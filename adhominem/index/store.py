@@ -363,12 +363,6 @@ class Store:
             check_file(self.folder, self.manifest.shards[at].levs)
         return damaged(self.folder / self.manifest.shards[shards[0]].levs.name, error)
 
-    def all_levs(self, numbers: IntArray) -> Iterator[tuple[IntArray, Levs]]:
-        """Some texts and their LEVs, a few hundred at a time."""
-        for at in range(0, len(numbers), _AT_ONCE):
-            part = numbers[at : at + _AT_ONCE]
-            yield part, self.levs(part)
-
     def spread(self, most: int) -> IntArray:
         """(texts,): at most so many distinct texts, drawn by their words."""
         return self.distinct[:most]
@@ -404,8 +398,9 @@ class Store:
         wanted = np.zeros(self.numbers, bool)
         wanted[self.distinct] = True
         for sign, chosen in ((-1, there & ~wanted), (1, wanted & ~there)):
-            for _, levs in self.all_levs(np.flatnonzero(chosen)):
-                sums = sums + sign * sum_of(levs)
+            numbers = np.flatnonzero(chosen)
+            for at in range(0, len(numbers), _AT_ONCE):
+                sums = sums + sign * sum_of(self.levs(numbers[at : at + _AT_ONCE]))
         cohort = self.levs(self.spread(COHORT))
         groups: tuple[Group, ...] = ()
         if verifier.lead.genres is not None:

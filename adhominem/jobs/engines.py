@@ -26,7 +26,7 @@ import adhominem
 from adhominem import errors
 from adhominem.arrays import Levs, Rows, SparseRows
 from adhominem.errors import AdHominemError, InputError, OptionError
-from adhominem.jobs.workers import Answer, Encode, answer_to, answered, encoder
+from adhominem.jobs.workers import Answer, Encoder, answer_to, answered, encoder
 from adhominem.text.files import Document, real_path
 from adhominem.text.writing import replace_file, write_through
 from adhominem.verify.verifier import Verifier
@@ -45,7 +45,7 @@ def encoder_on(
     jobs: int | None,
     device: str,
     output: Path,
-) -> Iterator[Encode]:
+) -> Iterator[Encoder]:
     """Encode on this machine (`local`) or on a Ray cluster (`ray`).
 
     On a cluster, shards that are finished are kept beside the output until the job ends well: if
@@ -74,13 +74,6 @@ def encoder_on(
                 folder.rmdir()
 
 
-def taken(encode: Encode) -> None:
-    """Say that all LEVs taken from an `Encode` so far are safely written elsewhere."""
-    forget = getattr(encode, "forget", None)
-    if forget is not None:
-        forget()
-
-
 class ShardEngine(Protocol):
     """What has shards encoded by `encode_shard`, anywhere and in any order."""
 
@@ -94,7 +87,7 @@ class ShardEngine(Protocol):
 
 
 class Sharded:
-    """An `Encode` whose work an engine does."""
+    """The `Encoder` of a cluster, whose work an engine does."""
 
     def __init__(self, engine: ShardEngine, folder: Path, verifier: Verifier) -> None:
         self._engine, self._folder, self._model = engine, folder, verifier.sha256
@@ -134,8 +127,8 @@ class Sharded:
         yield from answered(_read_answer(self._file(shard, _LEVS)))
         self._handed_out.add(shard)
 
-    def forget(self) -> None:
-        """Remove the shards whose LEVs were all taken: whoever took them has written them down."""
+    def written(self) -> None:
+        """Remove the shards whose LEVs were all taken."""
         for shard in self._handed_out:
             self._file(shard, _LEVS).unlink(missing_ok=True)
         self._finished -= self._handed_out
