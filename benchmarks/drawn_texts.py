@@ -30,7 +30,7 @@ from adhominem.index.files import (
     write_manifest,
 )
 from adhominem.index.packing import PackedLevs
-from adhominem.index.store import DIGEST_BYTES, Store, Texts, sum_of
+from adhominem.index.store import DIGEST_BYTES, ShardTexts, Store, sum_of
 from adhominem.processes import worker_pool
 
 TEXTS = 10  # of an author that is drawn, at most
@@ -129,7 +129,7 @@ def drawn_shard(real: Path, output: Path, number: int) -> Shard:
     del rows
     parts = [sum_of(packed.levs(part)) for part in np.array_split(np.arange(SHARD), 8)]
     rng = np.random.default_rng(number)
-    texts = Texts(
+    texts = ShardTexts(
         Strings.of([f"drawn-{number}-{at}" for at in range(SHARD)]),
         Strings.of(authors),
         Strings.of([""] * SHARD),

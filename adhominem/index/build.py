@@ -30,7 +30,7 @@ from adhominem.index.files import (
     write_manifest,
 )
 from adhominem.index.packing import PackedLevs
-from adhominem.index.store import COHORT, DIGEST_BYTES, Bytes, Store, Texts, sum_of
+from adhominem.index.store import COHORT, DIGEST_BYTES, Bytes, ShardTexts, Store, sum_of
 from adhominem.pairs.passages import sketch
 from adhominem.score.population import Population
 from adhominem.text.files import Document
@@ -165,7 +165,7 @@ class Writer:
         self._waiting = []
         sketches = [sketch(document.text).astype("<u4").tobytes() for document in documents]
         levs = PackedLevs.of(joined(list(rows)))
-        texts = Texts(
+        texts = ShardTexts(
             Strings.of([document.id for document in documents]),
             Strings.of([document.author for document in documents]),
             Strings.of([document.topic for document in documents]),
@@ -191,7 +191,7 @@ def _keys(sketches: Strings, digests: Bytes) -> Iterator[bytes]:
 def _summed(
     sketches: Strings, digests: Bytes, levs: PackedLevs, seen: set[bytes]
 ) -> tuple[Strings, Bytes, Bytes, PackedLevs, FloatArray]:
-    """What `Texts` holds from `sketches` on; the sum without most near copies of those `seen`."""
+    """`ShardTexts` from `sketches` on, with a sum without most near copies of those `seen`."""
     counted = np.zeros(len(digests), np.uint8)
     for at, key in enumerate(_keys(sketches, digests)):
         counted[at] = key not in seen
@@ -206,7 +206,7 @@ def _packed(documents: Sequence[Document]) -> Strings:
     return Strings.of([press.compress(document.text.encode()) for document in documents])
 
 
-def with_shard(folder: Path, manifest: Manifest, texts: Texts) -> Manifest:
+def with_shard(folder: Path, manifest: Manifest, texts: ShardTexts) -> Manifest:
     """The manifest with one more shard, which is written here."""
     name = f"texts-{manifest.next_number:06}.safetensors"
     file = write_arrays(folder, name, texts.arrays())
@@ -219,7 +219,7 @@ def removed(
 ) -> tuple[Manifest, int]:
     """The manifest without some texts, and how many these are: by their ids, or by their author.
 
-    Texts count that an earlier run has removed, if they are still on the disk: it may have been
+    Texts that an earlier run has removed count, if they are still on the disk: it may have been
     killed before it was finished, and is gone on with.
     """
     store = Store(folder, manifest)
@@ -266,7 +266,7 @@ def compacted(folder: Path, manifest: Manifest) -> Manifest:
     return result
 
 
-def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> Texts:
+def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> ShardTexts:
     """Some texts as one shard."""
     places = [store.place(number) for number in numbers]
 
@@ -276,7 +276,7 @@ def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> Texts:
     digests = _as_rows([texts.digests[row].tobytes() for texts, row in places])
     levs = store.packed(numbers)
     assert levs is not None
-    return Texts(
+    return ShardTexts(
         strings("ids"),
         strings("authors"),
         strings("topics"),
@@ -339,7 +339,7 @@ def with_coder(store: Store, verifier: Verifier, population: Population) -> tupl
 
 
 def _more(store: Store) -> Iterator[Levs]:
-    """Texts that correct the directions of a coder: of a large index a quarter, up to a point."""
+    """LEVs that correct the directions of a coder: a quarter of a large index, up to a point."""
     numbers = store.spread(min(_MORE, len(store) // 4))
     for at in range(0, len(numbers) if len(numbers) > SAMPLE else 0, _AT_ONCE):
         yield store.levs(numbers[at : at + _AT_ONCE])

@@ -60,7 +60,7 @@ _LARGEST_USUAL = 1 / 3  # share of what stands in the texts
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class ShardTexts:
     """The texts of a shard: what is known of each, and their LEVs."""
 
     ids: Strings
@@ -107,7 +107,7 @@ class Texts:
         return np.where(counts[:, None] > 0, marks, of_words).astype(np.uint32)
 
     @classmethod
-    def read(cls, folder: Path, shard: Shard) -> Texts:
+    def read(cls, folder: Path, shard: Shard) -> ShardTexts:
         """Those of a shard; an IndexFolderError names one that is damaged."""
         arrays, count = read_arrays(folder, shard.levs), shard.texts
         try:
@@ -140,7 +140,7 @@ class Store:
     def __init__(self, folder: str | Path, manifest: Manifest | None = None) -> None:
         self.folder = path_of(folder)
         self.manifest = manifest or read_manifest(self.folder)
-        self.shards = [Texts.read(self.folder, shard) for shard in self.manifest.shards]
+        self.shards = [ShardTexts.read(self.folder, shard) for shard in self.manifest.shards]
         counts = [shard.texts for shard in self.manifest.shards]
         self.begins = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
         gone = self.manifest.removed
@@ -269,7 +269,7 @@ class Store:
         """Whether the author of any text is known."""
         return any(len(shard.authors.data) for shard in self.shards)
 
-    def place(self, number: int) -> tuple[Texts, int]:
+    def place(self, number: int) -> tuple[ShardTexts, int]:
         """The shard of a text, and its row there."""
         at = int(np.searchsorted(self.begins, number, side="right")) - 1
         return self.shards[at], int(number - self.begins[at])

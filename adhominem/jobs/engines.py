@@ -26,7 +26,7 @@ import adhominem
 from adhominem import errors
 from adhominem.arrays import Levs, Rows, SparseRows
 from adhominem.errors import AdHominemError, InputError, OptionError
-from adhominem.jobs.workers import Answer, Encoder, answer_to, answered, encoder
+from adhominem.jobs.workers import Answer, EncoderPool, answer_to, answered, encoder
 from adhominem.text.files import Document, real_path
 from adhominem.text.writing import replace_file, write_through
 from adhominem.verify.verifier import Verifier
@@ -45,7 +45,7 @@ def encoder_on(
     jobs: int | None,
     device: str,
     output: Path,
-) -> Iterator[Encoder]:
+) -> Iterator[EncoderPool]:
     """Encode on this machine (`local`) or on a Ray cluster (`ray`).
 
     On a cluster, shards that are finished are kept beside the output until the job ends well: if
@@ -87,7 +87,7 @@ class ShardEngine(Protocol):
 
 
 class Sharded:
-    """The `Encoder` of a cluster, whose work an engine does."""
+    """The `EncoderPool` of a cluster, whose work an engine does."""
 
     def __init__(self, engine: ShardEngine, folder: Path, verifier: Verifier) -> None:
         self._engine, self._folder, self._model = engine, folder, verifier.sha256

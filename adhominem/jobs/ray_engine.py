@@ -45,7 +45,7 @@ def ray_engine(
         cores = int(ray.cluster_resources().get("CPU", 0))
         if not cores:
             raise AdHominemError("the Ray cluster has no CPU; start a node with `--num-cpus 1`")
-        job = Job(
+        job = ClusterJob(
             model=str(real_path(model)) if Path(model).is_dir() else str(model),
             model_sha256=verifier.sha256,
             version=adhominem.__version__,
@@ -56,7 +56,7 @@ def ray_engine(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class ClusterJob:
     """What processes of the cluster must know: where things are, and what the model must be."""
 
     model: str
@@ -68,7 +68,7 @@ class Job:
 class RayEngine:
     """Shards go in by name, and come out by name, finished, in any order."""
 
-    def __init__(self, ray: Any, job: Job, cores: int, jobs: int | None = None) -> None:
+    def __init__(self, ray: Any, job: ClusterJob, cores: int, jobs: int | None = None) -> None:
         self.ahead = _SHARDS_A_PROCESS * min(jobs or cores, cores)
         # Ray itself keeps to the number of CPUs: a process takes one.
         self._most = jobs if jobs and jobs < cores else sys.maxsize
@@ -116,7 +116,7 @@ class RayEngine:
                 self._ray.cancel(task, force=True)
 
 
-def encode_named_shard(job: Job, shard: str) -> str:
+def encode_named_shard(job: ClusterJob, shard: str) -> str:
     """Encode a shard, somewhere on the cluster; returns what went wrong, if anything."""
     model = _model_of(job)
     if isinstance(model, str):
@@ -133,7 +133,7 @@ def encode_named_shard(job: Job, shard: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _model_of(job: Job) -> Verifier | str:
+def _model_of(job: ClusterJob) -> Verifier | str:
     """The model of a job, read once in each process; or why it cannot be used here."""
     try:
         verifier = load(job.model)

@@ -25,7 +25,9 @@ from adhominem.verify.encoding import Begun
 from adhominem.verify.verifier import Verifier, load
 
 Item = TypeVar("Item")
-Encode = Callable[[Sequence[Document]], Iterator[Levs | InputError]]  # as an `Encoder` is called
+Encode = Callable[
+    [Sequence[Document]], Iterator[Levs | InputError]
+]  # as an `EncoderPool` is called
 # The LEVs there are (documents without errors, lev_size); of each document, why it has none.
 Answer = tuple[Levs, list[InputError | None]]
 
@@ -39,7 +41,7 @@ _NO_LEVS = Levs(())
 _BATCH = 512  # documents that are asked for at once
 
 
-class Encoder(Protocol):
+class EncoderPool(Protocol):
     """What encodes texts: `Workers` of this machine, or of a cluster (`jobs.engines.Sharded`)."""
 
     ahead: int  # calls to be made before the results of the first are waited for
@@ -55,7 +57,7 @@ class Encoder(Protocol):
 
 
 class Workers:
-    """The `Encoder` of this machine: in this process, or in several once there is much to do."""
+    """The `EncoderPool` of this machine: in this process, or in several once there is much to do."""
 
     ahead = 1
 

@@ -29,7 +29,7 @@ from adhominem.index import build
 from adhominem.jobs import engines as encoding
 from adhominem.jobs import ray_engine, workers
 from adhominem.jobs.engines import Sharded, encode_shard, encoder_on
-from adhominem.jobs.ray_engine import Job, RayEngine
+from adhominem.jobs.ray_engine import ClusterJob, RayEngine
 from adhominem.questions.predict import files as predict_module
 
 ROWS = rich_rows("letters", 10, 4, "-shards-")
@@ -251,8 +251,8 @@ def test_a_shard_with_which_workers_die_is_given_up_at_last(
 
 
 @pytest.fixture
-def job(model: Path, tmp_path: Path) -> Job:
-    return Job(
+def job(model: Path, tmp_path: Path) -> ClusterJob:
+    return ClusterJob(
         model=str(model),
         model_sha256=load(model).sha256,
         version=__version__,
@@ -270,9 +270,9 @@ def job(model: Path, tmp_path: Path) -> Job:
     ],
 )
 def test_a_machine_that_cannot_take_part_says_why(
-    change: dict[str, str], problem: str, job: Job
+    change: dict[str, str], problem: str, job: ClusterJob
 ) -> None:
-    engine = RayEngine(_FakeRay, Job(**{**vars(job), **change}), 1)
+    engine = RayEngine(_FakeRay, ClusterJob(**{**vars(job), **change}), 1)
     engine.begin("abc")
     with pytest.raises(AdHominemError, match=problem):
         engine.finished()
@@ -289,8 +289,8 @@ class _FakeRay:
 
     @staticmethod
     def remote(**options: Any) -> Any:
-        def made(work: Callable[[Job, str], str]) -> Any:
-            def run(job: Job, shard: str) -> tuple[str]:
+        def made(work: Callable[[ClusterJob, str], str]) -> Any:
+            def run(job: ClusterJob, shard: str) -> tuple[str]:
                 _FakeRay.ran.append(shard)
                 return (work(job, shard),)
 
@@ -311,7 +311,9 @@ class _FakeRay:
         _FakeRay.cancelled.append(task)
 
 
-def test_a_cluster_that_gives_up_says_what_to_do(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_gives_up_says_what_to_do(
+    job: ClusterJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(tasks: list[Any]) -> Any:
         raise ConnectionError("the node died")
 
@@ -322,7 +324,7 @@ def test_a_cluster_that_gives_up_says_what_to_do(job: Job, monkeypatch: pytest.M
 
 
 def test_no_more_shards_are_at_work_than_there_are_jobs(
-    job: Job, monkeypatch: pytest.MonkeyPatch
+    job: ClusterJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_FakeRay, "ran", [])
     monkeypatch.setattr(_FakeRay, "cancelled", [])

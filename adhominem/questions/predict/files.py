@@ -23,7 +23,7 @@ from adhominem.errors import InputError, OptionError
 from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.inputs import Watch, open_corpora, unwatched
 from adhominem.jobs.population import read_population
-from adhominem.jobs.workers import Encoder, begun_ahead
+from adhominem.jobs.workers import EncoderPool, begun_ahead
 from adhominem.questions.predict.partial_answers import (
     Case,
     PartialAnswers,
@@ -221,7 +221,7 @@ class _Levs:
 
     def __init__(
         self,
-        encode: Encoder,
+        encode: EncoderPool,
         no_statement_on: Callable[[Sequence[Document]], BoolArray],
         most_bytes: int,
     ) -> None:

@@ -85,7 +85,7 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class LinkedAccounts:
     """Accounts that links hold together."""
 
     accounts: tuple[str, ...]
@@ -103,7 +103,7 @@ class Links:
     looked_at: int  # pairs of accounts that came up
     drawn: int  # pairs of accounts that show what chance does
     links: tuple[Link, ...]  # the strongest first
-    groups: tuple[Group, ...]
+    groups: tuple[LinkedAccounts, ...]
     sharing: tuple[tuple[str, str], ...]  # accounts that came up, but share passages: not compared
     warnings: tuple[Caution, ...]  # of the model and of the index
     model: str
@@ -358,7 +358,7 @@ def _false_shares(
     return np.minimum.accumulate(shares[::-1])[::-1]
 
 
-def groups_of(links: Sequence[Link]) -> tuple[Group, ...]:
+def groups_of(links: Sequence[Link]) -> tuple[LinkedAccounts, ...]:
     """Accounts that links hold together, the largest group first."""
     group_of: dict[str, int] = {}
     members: dict[int, set[str]] = {}
@@ -372,7 +372,7 @@ def groups_of(links: Sequence[Link]) -> tuple[Group, ...]:
         members[number], weakest[number] = together, min(strengths)
         group_of.update((name, number) for name in together)
     groups = [
-        Group(accounts=tuple(sorted(names)), weakest_log10_bayes_factor=weakest[number])
+        LinkedAccounts(accounts=tuple(sorted(names)), weakest_log10_bayes_factor=weakest[number])
         for number, names in members.items()
     ]
     return tuple(sorted(groups, key=lambda group: (-len(group.accounts), group.accounts)))
