@@ -183,7 +183,7 @@ def _as_rows(digests: Sequence[bytes]) -> Bytes:
 
 
 def _keys(sketches: Strings, digests: Bytes) -> Iterator[bytes]:
-    """Of each text, what most near copies of it have as well: its two smallest hashes."""
+    """For each text, what most near copies of it have as well: its two smallest hashes."""
     for at, digest in enumerate(map(bytes, digests)):
         yield sketches.bytes_at(at)[:8] or digest
 
@@ -226,20 +226,20 @@ def removed(
     by_name: dict[str, set[int]] = {name: set() for name in manifest.removing}
     for begin, texts in zip(store.begins.tolist(), store.shards, strict=False):
         rows = zip(texts.ids.all(), texts.authors.all(), strict=True)
-        for number, names in enumerate(rows, start=begin):
-            for name in names:
+        for number, id_and_author in enumerate(rows, start=begin):
+            for name in id_and_author:
                 by_name.setdefault(name, set()).add(number)
     gone, begun = set[int](), set[str]()
     for given in ids:
-        asked = {given} if key is None else {given, hashed(given, key)}
-        found = {name for name in asked if name and name in by_name}
-        if not found:
+        plain_or_hashed = {given} if key is None else {given, hashed(given, key)}
+        names = {name for name in plain_or_hashed if name and name in by_name}
+        if not names:
             raise InputError(
                 f"no text of the index has the id or the author '{given}'; nothing was removed. If "
                 "an earlier run has removed it, it is gone; otherwise, correct the name"
             )
-        gone = gone.union(*(by_name[name] for name in found))
-        begun |= found
+        gone = gone.union(*(by_name[name] for name in names))
+        begun |= names
     count, manifest = len(gone), replace(manifest, removing=tuple(sorted(begun)))
     if gone <= {*manifest.removed}:
         return manifest, count

@@ -2,7 +2,7 @@
 
 Two measurements. Pairs of texts by different people, drawn at random, show how often a Bayes factor
 is as large as that; but among a million texts, what one pair in a hundred thousand does matters. So
-some texts are searched for: all that comes up by other people are false hits. Beyond what was seen,
+some texts are searched for: all that comes up by other people are false hits. Beyond that,
 the number of false links is extrapolated (`tail`).
 
 Where no author is known, texts are taken to be by different people: among many authors, two
@@ -94,7 +94,7 @@ class Chance:
 def tail(by_chance: FloatArray, evidence: FloatArray) -> FloatArray:
     """(pairs,): the share of pairs by different people with as much evidence or more.
 
-    The largest twentieth of what chance was seen to do is taken to fall exponentially. Its largest
+    The largest twentieth of what was drawn is taken to fall exponentially. Its largest
     fifth counts as that much or more, since a few of the pairs may be by one person.
     """
     rising = np.sort(by_chance)
@@ -102,9 +102,9 @@ def tail(by_chance: FloatArray, evidence: FloatArray) -> FloatArray:
     beyond = np.minimum(rising[rising > begin], end) - begin
     known = max(1, int(((rising > begin) & (rising < end)).sum()))
     fall = float(beyond.sum()) / known if len(beyond) else 1.0
-    seen = 1 - np.searchsorted(rising, evidence, side="left") / len(rising)
+    share = 1 - np.searchsorted(rising, evidence, side="left") / len(rising)
     excess = np.maximum(evidence - begin, 0)
-    return np.where(evidence > begin, _TAIL * np.exp(-excess / max(fall, 1e-6)), seen)
+    return np.where(evidence > begin, _TAIL * np.exp(-excess / max(fall, 1e-6)), share)
 
 
 def read_chance(store: Store) -> Chance | None:
@@ -141,8 +141,8 @@ def measure_chance(
         return None
     scorer, parts = searcher.verifier.scorer, []
     for at in range(0, len(first), _AT_ONCE):
-        sides = [store.levs(side[at : at + _AT_ONCE]) for side in (first, second)]
-        factors = scorer(*sides, searcher.population, even_if_strange=True)
+        one, other = (store.levs(side[at : at + _AT_ONCE]) for side in (first, second))
+        factors = scorer(one, other, searcher.population, even_if_strange=True)
         parts.append(factors.log_bayes_factor)
         on_progress(0.5 * min(1.0, (at + _AT_ONCE) / len(first)))
     counts = dict(zip(*np.unique(accounts[live], return_counts=True), strict=True))

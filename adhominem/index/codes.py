@@ -236,7 +236,7 @@ def _nystroem(kept: Array32, turned: Array32) -> tuple[FloatArray, Array32]:
 
 
 def _folded_size(form: QuadraticForm) -> int:
-    """Of a member's part of a point."""
+    """The size of a member's part of a point."""
     return min(len(form.centre), _FOLDED)
 
 

@@ -149,29 +149,29 @@ def read_arrays(folder: Path, file: IndexFile) -> dict[str, npt.NDArray[Any]]:
     path = folder / file.name
     try:
         if Path(file.name).name != file.name:
-            raise ValueError("its name is no plain name")
+            raise ValueError("its name is not a plain name")
         if path.stat().st_size != file.bytes:
             raise ValueError(f"it has {path.stat().st_size:,} bytes, not {file.bytes:,}")
-        raw = np.asarray(np.memmap(path, np.uint8, "r"))  # plain: each look at it costs less
+        raw = np.asarray(np.memmap(path, np.uint8, "r"))  # plain: reading from it costs less
         length = int(raw[:8].view("<u8")[0])
         if crc32(raw[: 8 + length].data) != file.header:
             raise ValueError("its header is not as it was written")
         header = json.loads(raw[8 : 8 + length].tobytes())
         checks = json.loads(header.pop("__metadata__")["crc32"])
         arrays = {}
-        for name, told in header.items():
-            begin, end = (8 + length + at for at in told["data_offsets"])
-            kind = np.dtype(_KINDS[told["dtype"]])
+        for name, entry in header.items():
+            begin, end = (8 + length + at for at in entry["data_offsets"])
+            kind = np.dtype(_KINDS[entry["dtype"]])
             # A copy where the place in the file is none for such numbers: small arrays all.
             part = raw[begin:end]
             array = part.view(kind) if begin % kind.itemsize == 0 else _copied(part, kind)
-            arrays[name] = array = array.reshape(told["shape"])
+            arrays[name] = array = array.reshape(entry["shape"])
             if name.endswith(_BY_ROW):
                 continue
             if crc32(part.data) != checks[name]:
                 raise ValueError(f"its {name} are not as they were written")
             if kind.kind == "f" and array.size and not float(np.abs(array).max()) < _LARGEST:
-                raise ValueError(f"its {name} hold a number that is none, or too large")
+                raise ValueError(f"its {name} hold something that is not a number, or too large")
         return arrays
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise damaged(path, error) from None
@@ -267,6 +267,6 @@ class Strings:
 
     @classmethod
     def from_arrays(cls, name: str, arrays: Arrays, count: int) -> Strings:
-        """What `arrays` gave; a ValueError unless there are so many."""
+        """What `arrays` gave; a ValueError unless there are this many."""
         data = checked(arrays, f"{name}.data", "u1", None)
         return cls(checked_ends(arrays, f"{name}.ends", count, len(data)), data)

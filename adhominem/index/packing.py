@@ -5,7 +5,7 @@ sparse  for each number that is not zero how far it is from the one before it, a
         and the root of the number, a byte: so small numbers, which are many, lose no more than
         large ones; a step that is too far for a byte is made in several, with zeros
 
-A text that is searched for is packed, too: so it is seen exactly as if it stood in the index.
+A text that is searched for is packed, too: so it is seen exactly as if it were in the index.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PackedDense:
 
     @property
     def size(self) -> int:
-        """Of a row."""
+        """How many numbers a row has."""
         return int(self.values.shape[1])
 
     def check(self, row: int, before: int) -> int:
@@ -291,7 +291,7 @@ def _scales(largest: AnyFloats) -> Array32:
 
 
 def _squared(roots: npt.NDArray[np.int8], scales: Array32) -> Array32:
-    """(numbers,): the numbers of which a byte and a scale give the root, with its sign."""
+    """(numbers,): the numbers whose roots a byte and a scale give, with their signs."""
     sizes: Array32 = roots * scales
     return sizes * np.abs(sizes)
 

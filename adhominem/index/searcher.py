@@ -36,9 +36,7 @@ _SHARE_A_HIT = 1 / 600
 _LARGEST_SHARE = 1 / 5
 _KEPT_SHARE = 1 / 4  # of the candidates, by all numbers of their codes; or for each hit:
 _KEPT_A_HIT = 800
-_FIRST = (
-    3_072  # candidates that are ranked by their LEVs first; or for each hit, or a share of all:
-)
+_FIRST = 3_072  # candidates ranked by their LEVs first; or for each hit, or a share of all:
 _FIRST_A_HIT = 8
 _FIRST_SHARE = 1 / 320  # then twice as many, and so on
 _MARGIN = 5  # more than are asked for, that the model scores; or a share of these:
@@ -128,8 +126,8 @@ class Searcher:
         for at in range(0, len(levs), _AT_ONCE):
             queries = packed_and_back(levs[at : at + _AT_ONCE])
             outside = None if left_out is None else left_out[at : at + _AT_ONCE]
-            near = self.nearest(queries, k + self._margin(k), outside, k)
-            results += self.scored(queries, near, k)
+            nearest = self.nearest(queries, k + self._margin(k), outside, k)
+            results += self.scored(queries, nearest, k)
         return results
 
     def search_apart(
@@ -249,10 +247,7 @@ class Searcher:
     def _candidates(
         self, brought_up: tuple[IntArray, Array32], query: Array32, k: int
     ) -> tuple[IntArray, Array32]:
-        """Of what was brought up those that may be among the k best; the products of whole codes.
-
-        The largest product is the first.
-        """
+        """What may be among the k best, and the products of whole codes, the largest first."""
         numbers, products = brought_up
         products = products + row_products(self._codes, numbers, query[self.engine.scanned :])
         most = max(_CANDIDATES, _KEPT_A_HIT * k, round(_KEPT_SHARE * len(numbers)))

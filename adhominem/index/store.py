@@ -50,13 +50,13 @@ COHORT = 200  # texts of the population that are kept, as of any other
 DIGEST_BYTES = 16
 _AT_ONCE = 512  # texts whose LEVs are unpacked together
 _MOST_LOG_TOKENS = 50.0
-_MARKS = 32  # hashes of a text that near copies are told by
-_SMALLEST = 8  # of them, by which they are found
-_COPIED = 3 / 8  # share of a text that stands in another: from there on, it is a near copy
-_SAMPLE = 1_000  # texts that what is usual in an index is told by
+_MARKS = 32  # hashes of a text by which near copies are recognised
+_SMALLEST = 8  # of them, by which they are looked up
+_COPIED = 3 / 8  # share of a text that another holds: from there on, it is a near copy
+_SAMPLE = 1_000  # texts that show what is usual in an index
 _FEWEST_USUAL = 20  # texts: in fewer, nothing is
 _USUAL = 0.5  # share of the texts
-_LARGEST_USUAL = 1 / 3  # share of what stands in the texts
+_LARGEST_USUAL = 1 / 3  # share of the texts' passages
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,14 +185,14 @@ class Store:
 
     @cached_property
     def distinct(self) -> IntArray:
-        """(distinct texts,): the same without near copies of earlier ones."""
+        """(distinct texts,): `shuffled` without near copies of earlier ones."""
         return self.shuffled[self.repeated < _COPIED]
 
     @cached_property
     def repeated(self) -> FloatArray:
-        """(texts,): the share of each of these that stands in an earlier one, about.
+        """(texts,): about which share of each of `shuffled` an earlier one holds, too.
 
-        It is told by their smallest hashes, and looked for where they share one of the very first.
+        It is estimated by their smallest hashes, where they share one of the very first.
         """
         usual = np.array(sorted(self._usual), np.uint32)
         marks = [np.zeros((0, _MARKS), np.uint32), *(texts.marks(usual) for texts in self.shards)]
@@ -341,7 +341,7 @@ class Store:
             return np.stack(columns, axis=1).astype(np.float32)
 
     def packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
-        """The same as they are written; None of no texts."""
+        """The LEVs of some texts as they are written, in their order; None for no texts."""
         wanted = np.asarray(numbers, np.int64)
         at = np.searchsorted(self.begins, wanted, side="right") - 1  # (numbers,): of shards
         places = zip(at.tolist(), (wanted - self.begins[at]).tolist(), strict=True)
@@ -364,7 +364,7 @@ class Store:
         return damaged(self.folder / self.manifest.shards[shards[0]].levs.name, error)
 
     def spread(self, most: int) -> IntArray:
-        """(texts,): at most so many distinct texts, drawn by their words."""
+        """(texts,): at most this many distinct texts, drawn by their words."""
         return self.distinct[:most]
 
     def check(self) -> None:

@@ -25,9 +25,7 @@ from adhominem.verify.encoding import Begun
 from adhominem.verify.verifier import Verifier, load
 
 Item = TypeVar("Item")
-Encode = Callable[
-    [Sequence[Document]], Iterator[Levs | InputError]
-]  # as an `EncoderPool` is called
+Encode = Callable[[Sequence[Document]], Iterator[Levs | InputError]]  # an EncoderPool, at least
 # The LEVs there are (documents without errors, lev_size); of each document, why it has none.
 Answer = tuple[Levs, list[InputError | None]]
 
@@ -57,7 +55,7 @@ class EncoderPool(Protocol):
 
 
 class Workers:
-    """The `EncoderPool` of this machine: in this process, or in several once there is much to do."""
+    """The `EncoderPool` of this machine: this process, or several once there is much to do."""
 
     ahead = 1
 

@@ -76,8 +76,9 @@ def index_files(
     names ids or authors. `compact` writes the shards again without removed texts. `check` compares
     all files with their hashes first. What chance brings up is measured by this many `trials`,
     searches for texts of the index. `milvus` is the address of a collection that is brought to what
-    the index is then: `milvus://HOST:PORT/COLLECTION`. With the `engine` `ray`, texts are encoded on
-    a Ray cluster. What cannot be read goes to `skipped`; without it, the first such thing is raised.
+    the index is then: `milvus://HOST:PORT/COLLECTION`. With the `engine` `ray`, texts are encoded
+    on a Ray cluster. What cannot be read goes to `skipped`; without it, the first such thing is
+    raised.
     """
     began, folder = time.monotonic(), path_of(output)
     if milvus is not None:
