@@ -115,8 +115,7 @@ class Writer:
     def __init__(self, folder: Path, manifest: Manifest, key: bytes | None = None) -> None:
         self.folder, self.manifest, self._key = folder, manifest, key
         store = Store(folder, manifest)
-        digests = [digest for texts in store.shards for digest in map(bytes, texts.digests)]
-        self._digests = {id: digests[number] for id, number in store.ids.items()}
+        self._digests = {id: bytes(store.digests[number]) for id, number in store.ids.items()}
         self._seen = {one for texts in store.shards for one in _keys(texts.sketches, texts.digests)}
         self._waiting: list[tuple[Document, bytes, Levs, bool]] = []
         self.already_there = self.added = 0

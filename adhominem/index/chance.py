@@ -150,8 +150,7 @@ def measure_chance(
     table = np.full((len(tried), min(HITS, len(live))), _NO_HIT)
     ranks = np.zeros(len(tried), np.int64)
     for at, number in enumerate(tried.tolist()):
-        shard, row = store.place(number)
-        copies = frozenset(store.copies(shard.digests[row].tobytes()))  # and itself
+        copies = frozenset(store.copies(store.digests[number].tobytes()))  # and itself
         scored, _ = searcher.search_apart(
             store.levs([number]), table.shape[1], [store.sketch(number)], [copies]
         )[0]

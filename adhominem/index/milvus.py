@@ -63,9 +63,9 @@ class MilvusAddress:
         known = parts.scheme in SCHEMES and (is_file or (parts.netloc and not before))
         if not known or not _NAME.fullmatch(collection):
             raise OptionError(
-                f"'{given}' is not the address of a collection; expected milvus://HOST:PORT/"
-                "COLLECTION, or milvus:///PATH.db/COLLECTION for a file of Milvus Lite, with a name "
-                "of letters, digits and underscores"
+                f"'{given}' is not the address of a collection; expected "
+                "milvus://HOST:PORT/COLLECTION, or milvus:///PATH.db/COLLECTION for a file of "
+                "Milvus Lite, with a name of letters, digits and underscores"
             )
         uri = before if is_file else f"{SCHEMES[parts.scheme]}://{parts.netloc}"
         return cls(given=given, uri=uri, collection=collection)

@@ -173,15 +173,16 @@ class Store:
         return np.split(self.live, np.searchsorted(self.live, self.begins[1:-1]))
 
     @cached_property
-    def _keys(self) -> npt.NDArray[np.uint64]:
-        """(numbers,): the beginnings of the texts' digests."""
-        digests = [np.zeros((0, DIGEST_BYTES), np.uint8), *(one.digests for one in self.shards)]
-        return np.concatenate(digests).view("<u8")[:, 0]
+    def digests(self) -> Bytes:
+        """(numbers, 16): of the words of each text."""
+        none = np.zeros((0, DIGEST_BYTES), np.uint8)
+        return np.concatenate([none, *(texts.digests for texts in self.shards)])
 
     @cached_property
     def shuffled(self) -> IntArray:
         """(texts,): those that count, in an order that their words decide, not that of adding."""
-        return self.live[np.argsort(self._keys[self.live], kind="stable")]
+        keys = self.digests.view("<u8")[:, 0]
+        return self.live[np.argsort(keys[self.live], kind="stable")]
 
     @cached_property
     def distinct(self) -> IntArray:
@@ -234,14 +235,9 @@ class Store:
 
     def copies(self, digest: bytes) -> list[int]:
         """The numbers of the texts that count and have the same words, by their digest."""
-        wanted = np.frombuffer(digest, np.uint8)
-        numbers = np.concatenate(
-            [
-                begin + np.flatnonzero((shard.digests == wanted).all(axis=1))
-                for begin, shard in zip(self.begins, self.shards, strict=False)
-            ]
-        )
-        return [*numbers[self.alive[numbers]].tolist()]
+        same = (self.digests == np.frombuffer(digest, np.uint8)).all(axis=1)
+        numbers: list[int] = np.flatnonzero(same & self.alive).tolist()
+        return numbers
 
     @cached_property
     def ids(self) -> dict[str, int]:
