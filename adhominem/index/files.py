@@ -152,6 +152,7 @@ def read_arrays(folder: Path, file: IndexFile) -> dict[str, npt.NDArray[Any]]:
             raise ValueError("its name is not a plain name")
         if path.stat().st_size != file.bytes:
             raise ValueError(f"it has {path.stat().st_size:,} bytes, not {file.bytes:,}")
+        # Mapped here, and not by `safe_open`, which copies each array into memory.
         raw = np.asarray(np.memmap(path, np.uint8, "r"))  # plain: reading from it costs less
         length = int(raw[:8].view("<u8")[0])
         if crc32(raw[: 8 + length].data) != file.header:
