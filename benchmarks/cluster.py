@@ -137,7 +137,7 @@ def deaths(folder: Path, cluster: TwoNodes, texts: int, undisturbed: float) -> N
     print("| killed | all in all | more than undisturbed | same bytes |")
     print("|---|---|---|---|")
     victims: dict[str, Callable[[psutil.Process], list[psutil.Process]]] = {
-        "a process with a model": lambda run: cluster.actors()[:1],
+        "a process with a model": lambda run: cluster.at_work()[:1],
         "the command itself": lambda run: [run],
         "the second node": lambda run: [
             *cluster.nodes[1].children(recursive=True),
