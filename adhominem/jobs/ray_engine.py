@@ -209,7 +209,7 @@ def _knock(address: str) -> None:
 
 
 class _WithoutRay:
-    """A stream without what Ray's threads print to it: that an actor has died, for example."""
+    """A stream without what Ray's threads print to it: that a process has died, for example."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
