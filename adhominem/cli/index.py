@@ -145,7 +145,9 @@ def search(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     of=click.FloatRange(0, 1, min_open=True),
 )
 @click.option(
-    "--limit", type=opt.ONE_OR_MORE, help="Most texts to search for; if there are more, some are drawn."
+    "--limit",
+    type=opt.ONE_OR_MORE,
+    help="Most texts to search for; if there are more, some are drawn.",
 )
 @click.option(
     "-o",
