@@ -126,7 +126,7 @@ def data_in(folder: Path, texts: Path) -> SmallData:
 
 
 def trained(made_once: MadeOnce, name: str, data: SmallData, config: Any) -> Any:
-    """A model's folder, the model in it, and the events of its training."""
+    """A model's folder, with nothing beside it, the model in it, and the events of its training."""
     import torch
 
     from adhominem import train
@@ -139,7 +139,7 @@ def trained(made_once: MadeOnce, name: str, data: SmallData, config: Any) -> Any
         train(
             data.corpus,
             data.dev,
-            folder / name,
+            folder / "run" / name,
             config=config,
             device="cpu",
             on_event=events.append,
@@ -147,11 +147,11 @@ def trained(made_once: MadeOnce, name: str, data: SmallData, config: Any) -> Any
         write_rows(folder / "events.jsonl", events)
 
     folder = made_once(name, make)
-    (model,) = read_models(folder / name)
+    (model,) = read_models(folder / "run" / name)
     events = [
         json.loads(line) for line in (folder / "events.jsonl").read_text("utf-8").splitlines()
     ]
-    return folder / name, model, events
+    return folder / "run" / name, model, events
 
 
 SMALL_SETTINGS = (  # dropout stays on: a run must repeat its masks, too

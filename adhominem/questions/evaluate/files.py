@@ -98,7 +98,7 @@ def evaluate_files(
                 for system in systems
             ]
         if output is not None:  # draws figures, which takes matplotlib
-            from adhominem.evaluation.plots import Entropies
+            from adhominem.evaluation.figures import Entropies
             from adhominem.questions.evaluate.page import write_evaluation
 
             entropies = Entropies.read(Path(training)) if training else None
