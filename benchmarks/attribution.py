@@ -38,7 +38,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import adhominem
 from adhominem.arrays import FloatArray, IntArray, Levs
-from adhominem.evaluation.attribution import macro_f1
+from adhominem.evaluation.pan import macro_f1
 from adhominem.questions.rank.pool import TextPool, in_rows
 from adhominem.questions.rank.posterior import NONE, answers
 from adhominem.score.population import FEWEST

@@ -31,8 +31,8 @@ from unseen import group_of
 import adhominem
 from adhominem import Document
 from adhominem.arrays import FloatArray, IntArray, Levs
-from adhominem.evaluation.clusters import ClusterMeasures, measure_clusters
 from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.evaluation.pan import ClusterMeasures, measure_clusters
 from adhominem.questions.cluster.cluster import merge_texts
 from adhominem.questions.cluster.files import PRIOR
 from adhominem.score.population import Population
