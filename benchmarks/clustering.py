@@ -23,7 +23,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 from unseen import group_of
@@ -248,4 +248,4 @@ def show(name: str, row: FloatArray) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

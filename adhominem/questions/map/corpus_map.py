@@ -38,7 +38,6 @@ _NEAREST = 5  # documents that are named beside each
 _FEWEST_NEIGHBOURS = 10  # documents: of fewer, there are no neighbourhoods to draw
 _SHORT_WORDS = 500  # of a text: below, there is little evidence in it
 _LONG_WORDS = 4_000  # of a text: above, its genre is louder than its author, without a population
-_MOST_NAMED = 5  # documents in one remark
 _DIGITS = 4  # of places and Bayes factors that are written
 _TIES = 1e-6
 _LOG_10 = float(np.log(10))
@@ -330,11 +329,11 @@ def remarks_of(
     remarks = []
     if short := [document.name for document in mapped if document.words < _SHORT_WORDS]:
         remarks.append(
-            f"there is little evidence in texts of fewer than {_SHORT_WORDS} words: {_named(short)}"
+            f"there is little evidence in texts of fewer than {_SHORT_WORDS} words: {listed(short)}"
         )
     if strange := [document.name for document in mapped if document.unlike_training]:
         remarks.append(
-            f"the Bayes factors may not hold for texts unlike the training texts: {_named(strange)}"
+            f"the Bayes factors may not hold for texts unlike the training texts: {listed(strange)}"
         )
     long = sum(document.words > _LONG_WORDS for document in mapped)
     if long and not has_population:
@@ -348,7 +347,7 @@ def remarks_of(
         if before != at
     ]
     if copies:
-        remarks.append(f"copies of one text show nothing of who wrote it: {_named(copies)}")
+        remarks.append(f"copies of one text show nothing of who wrote it: {listed(copies)}")
     return remarks
 
 
@@ -365,10 +364,3 @@ def remarks_on_population(
             f"{np.mean(scored.strange):.0%} of the pairs do not lie among the texts of the "
             "population, and were compared without it"
         )
-
-
-def _named(names: Sequence[str]) -> str:
-    """The first names of a list, and how many there are."""
-    named = ", ".join(names[:_MOST_NAMED])
-    rest = len(names) - _MOST_NAMED
-    return f"{named}, and {rest:,} more" if rest > 0 else named

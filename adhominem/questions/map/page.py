@@ -31,8 +31,6 @@ _CAPTIONS = {
     "lie close together here may be far apart in all the other directions.",
     "t-SNE": "t-SNE keeps neighbours together. Distances between groups, their sizes and the "
     "directions mean nothing; another seed gives another picture.",
-    "UMAP": "UMAP keeps neighbours together. Distances between groups, their sizes and the "
-    "directions mean little; another seed gives another picture.",
 }
 
 
