@@ -45,6 +45,7 @@ from adhominem.evaluation.likelihood_ratio import (
 from adhominem.evaluation.palette import DIFFERENT, GREY, LINES, SAME
 from adhominem.evaluation.pan import auc
 from adhominem.statistics import pool
+from adhominem.text.readers import stop_or_skip
 from adhominem.text.streams import read_json_lines
 
 if TYPE_CHECKING:
@@ -106,9 +107,9 @@ def pictures(systems: Sequence[Answers], entropies: Entropies | None = None) -> 
 
 
 def _figure(
-    title: str, heading: str, caption: str, *, both_classes: bool = False
+    title: str, caption: str, *, both_classes: bool = False
 ) -> Callable[[Callable[[Sequence[Answers], str], Figure]], Draw]:
-    """Make a function that draws systems under a heading one of the FIGURES.
+    """Make a function that draws systems under a title one of the FIGURES.
 
     It gets at least one system; with `both_classes`, same-author and different-author pairs of
     each, or else a note is drawn in place of the figure.
@@ -121,8 +122,8 @@ def _figure(
                 raise OptionError("there is no system to draw; expected one or more")
             with house_style():
                 if both_classes and any(len(np.unique(a.same_author)) < 2 for a in systems):
-                    return nothing_to_draw(heading)
-                return draw(systems, heading)
+                    return nothing_to_draw(title)
+                return draw(systems, title)
 
         FIGURES[draw.__name__.removeprefix("draw_")] = Drawing(title, caption, drawn)
         return drawn
@@ -131,7 +132,6 @@ def _figure(
 
 
 @_figure(
-    "Histograms of the Bayes factors",
     "Bayes factors of same-author and different-author pairs",
     "The further the two heaps lie apart, the better the classes are told apart; a "
     "same-author pair left of 0, or a different-author pair right of it, is evidence that "
@@ -200,8 +200,7 @@ def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
 
 
 @_figure(
-    "ROC curve",
-    "ROC: hits and false alarms at every threshold",
+    "Hits and false alarms at every threshold (ROC)",
     "Each threshold on the values gives a point; a curve closer to the upper left corner is "
     "better, the grey line is guessing, and the area under the curve (AUC) is how often a "
     "same-author pair has the higher value of two.",
@@ -229,8 +228,7 @@ def draw_roc(systems: Sequence[Answers], title: str) -> Figure:
 
 
 @_figure(
-    "DET curve",
-    "DET: the trade-off between misses and false alarms",
+    "The trade-off between misses and false alarms (DET)",
     "The same two errors enlarged where they are rare: a curve closer to the lower left corner "
     "is better, and the dot marks where misses and false alarms are equally frequent (on the "
     "convex hull of the curve, so that it may lie below the curve itself).",
@@ -298,8 +296,7 @@ def _deviates(rates: FloatArray) -> FloatArray:
 
 
 @_figure(
-    "Reliability diagram",
-    "Reliability: what is said, and what is so",
+    "What is said, and what is so (reliability)",
     "Of the pairs that got a probability of about 0.8, 80 % should be by one author: below the "
     "grey line the probability of one author was too high, above it too low, and points of few "
     "pairs (lower panel) say little.",
@@ -335,8 +332,7 @@ def draw_reliability(systems: Sequence[Answers], title: str) -> Figure:
 
 
 @_figure(
-    "Empirical cross-entropy",
-    "Empirical cross-entropy: what the evidence is worth",
+    "What the evidence is worth (empirical cross-entropy)",
     "The cost of following the Bayes factors at each prior, 0 being perfect: where a curve "
     "lies above the grey one, the evidence does more harm than saying nothing, and its "
     "distance from its own curve after PAV is what better calibration would save.",
@@ -417,8 +413,7 @@ def _draw_costs(
 
 
 @_figure(
-    "PAV plot",
-    "PAV: Bayes factors as given, and as they should have been",
+    "Bayes factors as given, and as they should have been (PAV)",
     "What the Bayes factors were against what they should have been on these pairs: on the "
     "grey line they mean what they say, and where a curve is flatter than the line they "
     "overstate the evidence.",
@@ -466,11 +461,7 @@ class Entropies:
     @classmethod
     def read(cls, path: str | Path) -> Entropies:
         """The entropies in the `training.jsonl` of a model folder."""
-        rows = []
-        for _, row in read_json_lines(Path(path)):
-            if isinstance(row, InputError):
-                raise row
-            rows.append(row)
+        rows = list(stop_or_skip((row for _, row in read_json_lines(Path(path))), None))
         sides = ("between_author_entropy", "within_author_entropy")
         try:
             between, within = ([float(row[side]) for row in rows] for side in sides)
