@@ -67,12 +67,12 @@ def exact_interval(count: int, of: int) -> tuple[float, float]:
 
 def _rate_of(count: int, of: int) -> float:
     """The rate at which `count` or more occur with the chance of a tail."""
-    seen = np.arange(count, of + 1)
-    ways = np.array([lgamma(of + 1) - lgamma(k + 1) - lgamma(of - k + 1) for k in seen.tolist()])
+    counts = np.arange(count, of + 1)
+    ways = np.array([lgamma(of + 1) - lgamma(k + 1) - lgamma(of - k + 1) for k in counts.tolist()])
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         rate = (low + high) / 2
-        chance = np.exp(ways + seen * np.log(rate) + (of - seen) * np.log1p(-rate)).sum()
+        chance = np.exp(ways + counts * np.log(rate) + (of - counts) * np.log1p(-rate)).sum()
         low, high = (rate, high) if chance < _TAIL else (low, rate)
     return (low + high) / 2
 

@@ -30,9 +30,9 @@ SMALL = 7.5  # points
 LOG_10 = np.log(10)
 UNIT = (-0.015, 1.015)  # limits of an axis from 0 to 1 on which lines at its ends are seen
 _WIDTH, _LEGEND_ROW, _TITLE = 5.6, 0.15, 0.3  # inches; the width of a page's text
-_DIGITS = 6  # of places, of which the figure is 1
+_DIGITS = 6  # of places, as shares of the figure
 _LONGEST_NAME = 48  # characters that fit into a line of the legend beside a number
-_TWO_COLUMNS = 34  # the longest label of which two stand side by side
+_TWO_COLUMNS = 34  # the longest label that can stand beside another
 _LEFT_OUT = 0.005  # of the finite Bayes factors, at either end of the range
 _SETTINGS = {
     "font.size": 9,

@@ -179,7 +179,7 @@ def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
         counts, _ = np.histogram(values[(values >= frame.low) & (values <= frame.high)], edges)
         if same:
             axes.stairs(counts * percent, edges, fill=True, color=color, alpha=0.3)
-        else:  # to be told apart in grey
+        else:  # to differ in grey, too
             axes.stairs(counts * percent, edges, fill=False, edgecolor=color, hatch=_DOTTED, lw=0)
         axes.stairs(counts * percent, edges, color=color, linestyle=line, linewidth=1)
         # Set off from the rest, and the classes side by side: they stand for no place on the axis.

@@ -123,7 +123,7 @@ def evaluate(
     """Measure a system's answers.
 
     `authors` names the two authors of each pair: the bootstrap then draws authors, with all their
-    pairs, since two pairs of one author are no independent cases. Without, it draws pairs. Where
+    pairs, since two pairs of one author are not independent cases. Without, it draws pairs. Where
     authors have few pairs, intervals over authors are too wide rather than too narrow.
     `groups` are parts of the set to be measured apart, each a mask (pairs,).
     """
@@ -199,7 +199,7 @@ class Leak:
 
     @property
     def verdict(self) -> str:
-        """The result in a word or two; pairs of one class alone tell nothing."""
+        """The result in a word or two; it cannot be told from pairs of one class alone."""
         return "LEAKS" if self.leaks else "ok" if isfinite(self.auc) else "cannot tell"
 
 

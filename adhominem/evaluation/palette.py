@@ -1,15 +1,15 @@
 """The one style of all figures: colours and lines, in evaluations, maps and reports.
 
-Whatever is told by a colour is told by something else, too: a line by its dashes, a mark by its
-shape, an area by its hatching. So a figure can be read in grey, and by the colour-blind.
+Whatever differs in its colour differs in something else, too: a line in its dashes, a mark in its
+shape, an area in its hatching. So a figure can be read in grey, and by the colour-blind.
 """
 
 from __future__ import annotations
 
 Dashes = str | tuple[float, tuple[float, ...]]
 
-# Okabe and Ito's colours, which the colour-blind tell apart, each with the same dark enough for
-# small text on white; not their yellow, too pale on white.
+# Okabe and Ito's colours, which the colour-blind can distinguish, each with the same dark enough
+# for small text on white; not their yellow, too pale on white.
 INKS = {
     "#0072B2": "#0072B2",
     "#D55E00": "#C35600",

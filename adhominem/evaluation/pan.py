@@ -167,7 +167,7 @@ def table_row(probability: FloatArray, same_author: BoolArray) -> dict[str, floa
 
 
 def _cross_entropy(probability: FloatArray, same_author: BoolArray) -> float:
-    """In bits a pair, each class counting half: 1 is what knowing nothing costs."""
+    """The cross entropy in bits a pair, each class counting half: 1 for even odds."""
     clipped = np.clip(probability, 1e-300, 1)
     other = np.clip(1 - probability, 1e-300, 1)
     halves = [-np.log2(clipped[same_author]), -np.log2(other[~same_author])]
@@ -177,10 +177,10 @@ def _cross_entropy(probability: FloatArray, same_author: BoolArray) -> float:
 def macro_f1(truth: Sequence[str], answers: Sequence[str], none: str) -> float:
     """PAN's macro-F1 of 2019 of answers to "which of these, if any?", one for each text.
 
-    It is the mean of the F1 of each author who wrote a disputed text. `none` is no such author, but
-    a text by nobody that is given to an author counts against that author, and so does an author's
-    text that is given to nobody. An answer that names somebody who wrote none of the texts counts
-    as none. NaN where all texts are by nobody.
+    It is the mean of the F1 of each author who wrote a disputed text. `none` is not such an author,
+    but a text by nobody that is given to an author counts against that author, and so does an
+    author's text that is given to nobody. An answer that names somebody who wrote none of the texts
+    counts as none. NaN where all texts are by nobody.
     """
     if len(truth) != len(answers):
         raise OptionError(f"{len(answers)} answers for {len(truth)} texts; expected as many")

@@ -247,7 +247,7 @@ def _extremes(measures: dict[str, float]) -> list[str]:
     """The rates that are 0 or 1: they are so in every resample, which is not how sure they are.
 
     Their exact interval is that of independent cases: how far the cases of one author go together
-    is not seen where all turn out alike.
+    cannot be seen where all turn out alike.
     """
     return [name for name in measures if name.startswith("misleading") and measures[name] in (0, 1)]
 

@@ -93,12 +93,12 @@ def write_page(
         figures=[(picture, base64.b64encode(picture.svg).decode("ascii")) for picture in drawn],
     )
     with write_whole(path) as file:
-        # A file's name may hold bytes that are no text; nothing else may.
+        # Only a file's name may hold bytes that are not text.
         file.write(page.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
-    """All remarks; one that several systems have, be it with another number, comes once."""
+    """All remarks; one that several systems have comes once, even with different numbers."""
     if len(evaluations) == 1:
         return list(evaluations[0].remarks)
     about: dict[str, list[str]] = {}  # the systems, and the number of each

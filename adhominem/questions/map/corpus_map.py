@@ -34,7 +34,7 @@ from adhominem.text.files import Document
 from adhominem.verify.cautions import cautions_of_many, listed
 from adhominem.verify.verifier import Verifier
 
-_NEAREST = 5  # documents that are named beside each
+_NEAREST = 5  # documents that are named beside a document
 _FEWEST_NEIGHBOURS = 10  # documents: of fewer, there are no neighbourhoods to draw
 _SHORT_WORDS = 500  # of a text: below, there is little evidence in it
 _LONG_WORDS = 4_000  # of a text: above, its genre is louder than its author, without a population
@@ -118,20 +118,20 @@ class CorpusMap:
     def to_json(self) -> dict[str, Any]:
         """As plain lists, numbers and strings; of the Bayes factors, those below the diagonal."""
         table = self.log10_bayes_factors.round(_DIGITS)
-        told = to_json(self)
-        nearest = told.pop("nearest")
-        for row, document, others in zip(table, told["documents"], nearest, strict=True):
+        data = to_json(self)
+        nearest = data.pop("nearest")
+        for row, document, others in zip(table, data["documents"], nearest, strict=True):
             document["nearest"] = [
                 {"document": other, "log10_bayes_factor": float(row[other])} for other in others
             ]
-        for projection in told["projections"]:
+        for projection in data["projections"]:
             projection["places"] = projection["places"].round(_DIGITS).tolist()
             projection["shares_of_variance"] = projection.pop("shares")
-        for join in told["joins"]:
+        for join in data["joins"]:
             join["log10_bayes_factor"] = round(join.pop("likeness"), _DIGITS)
             join["documents"] = join.pop("size")
-        told["log10_bayes_factors"] = [row[:at].tolist() for at, row in enumerate(table)]
-        return with_schema({**told, "agreement": self.agreement})
+        data["log10_bayes_factors"] = [row[:at].tolist() for at, row in enumerate(table)]
+        return with_schema({**data, "agreement": self.agreement})
 
 
 def map_documents(
@@ -159,7 +159,7 @@ def map_documents(
         raise OptionError(f"{len(documents)} documents, {len(levs)} LEVs; expected as many")
     parts = verifier.scorer.columns(levs)
     no_statement = verifier.no_statement_on(documents)  # (documents,)
-    strange = verifier.foreign(documents, levs) & ~no_statement
+    foreign = verifier.foreign(documents, levs) & ~no_statement
     mapped = tuple(
         MappedDocument(
             document.id or f"document {at}",
@@ -167,7 +167,7 @@ def map_documents(
             len(document.text.split()),
             bool(unlike),
         )
-        for at, (document, unlike) in enumerate(zip(documents, strange, strict=True), start=1)
+        for at, (document, unlike) in enumerate(zip(documents, foreign, strict=True), start=1)
     )
     pairs = len(documents) * (len(documents) - 1) // 2
     with watch("comparing", pairs) as on_pairs:
@@ -325,15 +325,15 @@ def remarks_on_foreign(names: Sequence[str], meaning: str) -> Iterator[str]:
 def remarks_of(
     mapped: Sequence[MappedDocument], documents: Sequence[Document], has_population: bool
 ) -> list[str]:
-    """Cautions for the reader of the map: short or strange texts, copies, no population."""
+    """Cautions for the reader of the map: short or foreign texts, copies, no population."""
     remarks = []
     if short := [document.name for document in mapped if document.words < _SHORT_WORDS]:
         remarks.append(
             f"there is little evidence in texts of fewer than {_SHORT_WORDS} words: {listed(short)}"
         )
-    if strange := [document.name for document in mapped if document.unlike_training]:
+    if foreign := [document.name for document in mapped if document.unlike_training]:
         remarks.append(
-            f"the Bayes factors may not hold for texts unlike the training texts: {listed(strange)}"
+            f"the Bayes factors may not hold for texts unlike the training texts: {listed(foreign)}"
         )
     long = sum(document.words > _LONG_WORDS for document in mapped)
     if long and not has_population:

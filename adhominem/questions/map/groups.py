@@ -24,7 +24,7 @@ def _polygon(corners: int, size: float) -> str:
 
 
 # Paths of about 2 units. Sixteen shapes and seven colours have no common divisor: 112 authors get
-# 112 marks, of which no two in a row have a colour or a shape in common; 112 more are hollow.
+# 112 marks, and no two in a row have a colour or a shape in common; 112 more are hollow.
 SHAPES = (
     "M-1,0A1,1 0 1,0 1,0A1,1 0 1,0 -1,0Z",  # a circle
     "M-.9,-.9H.9V.9H-.9Z",

@@ -37,7 +37,7 @@ _CAPTIONS = {
 def write_map_page(drawn: CorpusMap, path: str | Path) -> None:
     """Write the page of a map to a file, whole or not at all."""
     with write_whole(Path(path)) as file:
-        # A file's name may hold bytes that are no text; nothing else may.
+        # Only a file's name may hold bytes that are not text.
         file.write(map_page(drawn).encode("utf-8", "replace").decode("utf-8"))
 
 

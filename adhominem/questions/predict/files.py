@@ -287,7 +287,7 @@ class _Levs:
         return keys
 
     def encode(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-        """Of each document its LEV, or why it has none: begun now, waited for when asked for."""
+        """The LEV of each document, or why it has none: begun now, waited for when it is taken."""
         self.begin(documents)
         return self._waited_for(documents)
 

@@ -35,7 +35,7 @@ _CASES_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
 
 
 def check_study_name(output: str | Path) -> None:
-    """Refuse a study whose file is no .json and no .html."""
+    """Refuse a study whose file is neither a .json nor an .html."""
     if Path(output).suffix.lower() not in (".json", ".html", ".htm"):
         raise OptionError(f"{output} is no .json and no .html; expected one of these")
 

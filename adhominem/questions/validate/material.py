@@ -62,7 +62,7 @@ def read_material(
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None],
 ) -> Material:
-    """All texts of known authors, each cut to its first so many words."""
+    """All texts of known authors, each cut to its first `words`."""
     material = Material([], [])
     for document in read_documents(place, skipped=skipped):
         text = document.text if words is None else first_words(document.text, words)
