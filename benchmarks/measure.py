@@ -4,7 +4,7 @@ Every benchmark takes `--json [FILE]` as its last option: the tables that it pri
 written to benchmarks/results/NAME.json, with the date, the command and the hash of the model. Pages
 quote these. From what a benchmark has printed before, the same is made by
 
-    python benchmarks/measure.py 'python benchmarks/NAME.py OPTIONS' < printed.txt
+    python benchmarks/measure.py 'python benchmarks/NAME.py OPTIONS' [FILE] < printed.txt
 """
 
 from __future__ import annotations
@@ -150,4 +150,5 @@ def measured() -> Iterator[Measured]:
 
 if __name__ == "__main__":
     made_by = shlex.split(sys.argv[1])
-    write_results(RESULTS / f"{Path(made_by[1]).stem}.json", made_by, sys.stdin.read())
+    file = sys.argv[2] if len(sys.argv) > 2 else RESULTS / f"{Path(made_by[1]).stem}.json"
+    write_results(Path(file), made_by, sys.stdin.read())
