@@ -5,7 +5,7 @@ SciPy has most of these, but scoring must not need it; the tests hold them again
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import lgamma, pi, sqrt, tan
 
@@ -43,6 +43,24 @@ def resampled(
             first, second = times[numbers].T
             times = np.where(numbers[:, 0] == numbers[:, 1], first, first * second)
         yield np.repeat(order, times[order])
+
+
+def bootstrap(
+    measure: Callable[[IntArray], Mapping[str, float]],
+    order: IntArray,
+    authors: Sequence[tuple[str, str]] | None,
+    resamples: int,
+    seed: int,
+    on_resample: Callable[[], None] = lambda: None,
+) -> dict[str, tuple[float, float]]:
+    """The 95% interval of each measure of the pairs, over resamples as `resampled` draws them."""
+    values: dict[str, list[float]] = {name: [] for name in measure(order)}
+    for chosen in resampled(order, authors, resamples, seed):
+        on_resample()
+        if len(chosen):
+            for name, value in measure(chosen).items():
+                values[name].append(value)
+    return {name: interval(of_one) for name, of_one in values.items()}
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from adhominem.arrays import BoolArray
 from adhominem.errors import OptionError
 from adhominem.evaluation import likelihood_ratio, pan
 from adhominem.evaluation.answers import Answers
-from adhominem.statistics import interval, pool, resampled
+from adhominem.statistics import bootstrap, pool
 
 
 @dataclass(frozen=True)
@@ -132,10 +132,16 @@ def evaluate(
     same = answers.same_author
     intervals: dict[str, tuple[float, float]] = {}
     if resamples and not (same.all() or not same.any()):
-        drawn = _resamples(answers, authors, resamples, seed, on_resample)
-        intervals = {
-            name: interval(drawn[name]) for name in MEASURES if name not in _WITHOUT_INTERVAL
-        }
+        order = np.argsort(answers.log_bayes_factor, kind="stable")  # it sorts fast again
+        ends = bootstrap(
+            lambda chosen: measure(answers.of(chosen)),
+            order,
+            authors,
+            resamples,
+            seed,
+            on_resample,
+        )
+        intervals = {name: ends[name] for name in ends if name not in _WITHOUT_INTERVAL}
     return Evaluation(
         name=answers.name,
         pairs=len(answers),
@@ -151,24 +157,6 @@ def evaluate(
         },
         remarks=tuple(_remarks(answers)),
     )
-
-
-def _resamples(
-    answers: Answers,
-    authors: Sequence[tuple[str, str]] | None,
-    resamples: int,
-    seed: int,
-    on_resample: Callable[[], None],
-) -> dict[str, list[float]]:
-    drawn: dict[str, list[float]] = {name: [] for name in MEASURES}
-    order = np.argsort(answers.log_bayes_factor, kind="stable")  # what is sorted sorts fast again
-    for chosen in resampled(order, authors, resamples, seed):
-        on_resample()
-        if not len(chosen):
-            continue
-        for name, value in measure(answers.of(chosen)).items():
-            drawn[name].append(value)
-    return drawn
 
 
 def _remarks(answers: Answers) -> list[str]:
