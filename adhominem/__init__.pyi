@@ -9,7 +9,7 @@ from adhominem.errors import InputError as InputError
 from adhominem.evaluation.answers import load_answers as load_answers
 from adhominem.evaluation.answers import load_truth as load_truth
 from adhominem.evaluation.answers import write_answers as write_answers
-from adhominem.evaluation.leaks import check_leaks as check_leaks
+from adhominem.evaluation.measures import check_leaks as check_leaks
 from adhominem.evaluation.measures import evaluate as evaluate
 from adhominem.evaluation.study import ValidationStudy as ValidationStudy
 from adhominem.evaluation.study import read_study as read_study

@@ -34,7 +34,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psutil
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 from throughput import texts_of
 from two_nodes import TwoNodes, two_nodes
 
@@ -254,4 +254,4 @@ def table(folder: Path, how: str, count: int) -> bytes:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -38,7 +38,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 from drawn_texts import sample, statistics, with_drawn
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 from threadpoolctl import threadpool_limits
 
 import adhominem
@@ -295,4 +295,4 @@ def measure(folder: Path, verifier: Verifier, options: argparse.Namespace) -> No
 
 
 if __name__ == "__main__":
-    main()
+    run(main)
