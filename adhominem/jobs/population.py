@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -49,11 +48,10 @@ def read_population(
 
 def distinct(documents: Iterable[Document]) -> Iterator[Document]:
     """Documents without those whose text came before."""
-    digests: set[bytes] = set()
+    hashes: set[str] = set()
     for document in documents:
-        digest = blake2b(document.text.encode(), digest_size=16).digest()
-        if digest not in digests:
-            digests.add(digest)
+        if document.sha256 not in hashes:
+            hashes.add(document.sha256)
             yield document
 
 

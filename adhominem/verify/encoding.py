@@ -18,8 +18,7 @@ from adhominem.pairs.passages import each_passage_once
 from adhominem.paper.runtime import Encoded
 from adhominem.score.scorer import out_of_range
 from adhominem.text.files import Document
-from adhominem.text.lexicon import Lexicon, Numbered, PackedTexts
-from adhominem.text.tokenizer import Tokenizer, Tokens
+from adhominem.text.tokenizer import Lexicon, Numbered, PackedTexts, Tokenizer, Tokens
 
 TokensBy = Mapping[Tokenizer, Tokens]
 
@@ -51,7 +50,7 @@ class Kept:
     def __init__(self, most_levs: int = MOST_LEVS, most_characters: int = _MOST_CHARACTERS) -> None:
         self._most_levs, self._characters = most_levs, most_characters  # that there is room for
         self._levs: dict[tuple[str, str], Levs] = {}
-        self._tokens: dict[tuple[Tokenizer, str], tuple[Lexicon, IntArray]] = {}
+        self._tokens: dict[tuple[Tokenizer, str], Tokens] = {}
 
     def lev(self, document: Document) -> Levs | None:
         """(1, lev_size): the LEV of a text, if it is kept."""
@@ -63,22 +62,15 @@ class Kept:
             lev = levs if len(levs) == 1 else levs[at : at + 1].copy()
             self._levs.setdefault((document.text, document.topic), lev)
 
-    def numbers(self, tokenizer: Tokenizer, text: str) -> tuple[Lexicon, IntArray]:
-        """(tokens,): the tokens of a text as numbers, and the lexicon that they belong to."""
+    def tokenize(self, tokenizer: Tokenizer, text: str) -> Tokens:
+        """The tokens of a text."""
         if (known := self._tokens.get((tokenizer, text))) is not None:
             return known
-        lexicon = tokenizer.lexicon()
-        numbers = lexicon, tokenizer.numbers(text, lexicon)
+        tokens = tokenizer.tokenize(text)
         if self._characters > 0:
-            self._tokens[tokenizer, text] = numbers
+            self._tokens[tokenizer, text] = tokens
             self._characters -= len(text)
-        return numbers
-
-    def tokenize(self, tokenizer: Tokenizer, text: str) -> Tokens:
-        """The tokens of a text, as `Tokenizer.tokenize` has them."""
-        lexicon, numbers = self.numbers(tokenizer, text)
-        tokens = [lexicon.types[number] for number in numbers.tolist()]
-        return Tokens(tokens, text, tokenizer.normaliser)
+        return tokens
 
 
 NOTHING_KEPT = Kept(0, 0)
@@ -203,7 +195,7 @@ class Encoding:
             if known is None:
                 numbers = [_numbers(document, tokenizer, lexicon, kept) for document in documents]
             else:
-                numbers = [lexicon.number(tokens_by[tokenizer].tokens) for tokens_by in known]
+                numbers = [tokens_by[tokenizer].numbers_in(lexicon) for tokens_by in known]
             numbered[tokenizer] = Numbered(lexicon, numbers)
         return numbered
 
@@ -239,11 +231,10 @@ class Encoding:
 def _numbers(document: Document, tokenizer: Tokenizer, lexicon: Lexicon, kept: Kept) -> IntArray:
     """The tokens of a document, each passage once; an error names the document."""
     try:
-        of, numbers = kept.numbers(tokenizer, each_passage_once(document).text)
+        tokens = kept.tokenize(tokenizer, each_passage_once(document).text)
     except InputError as error:
         raise error.at(document.id) from None
+    numbers = tokens.numbers_in(lexicon)
     if not len(numbers):
         raise EmptyTextError(NO_WORD, document.id)
-    if of is lexicon:
-        return numbers
-    return lexicon.number([of.types[number] for number in numbers.tolist()])
+    return numbers

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 import adhominem
 from adhominem.arrays import BoolArray
 from adhominem.errors import InputError, OptionError
-from adhominem.evaluation.clusters import measure_clusters
+from adhominem.evaluation.pan import measure_clusters
 from adhominem.jobs.encoded_corpus import MOST_DOCUMENTS, EncodedCorpus, drawn_of, encode_corpus
 from adhominem.jobs.run import Run
 from adhominem.pairs.duplicates import originals

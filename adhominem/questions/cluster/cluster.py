@@ -24,7 +24,7 @@ import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
-from adhominem.evaluation.clusters import ClusterMeasures
+from adhominem.evaluation.pan import ClusterMeasures
 from adhominem.records import with_schema
 
 PRIOR = 0.25  # that two clusters are by one person: what was tried is in docs/decisions.md

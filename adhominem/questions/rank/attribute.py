@@ -8,7 +8,7 @@ from typing import Any
 
 import adhominem
 from adhominem.errors import InputError
-from adhominem.evaluation.attribution import macro_f1
+from adhominem.evaluation.pan import macro_f1
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.run import Run
 from adhominem.jobs.workers import encoder
@@ -20,7 +20,7 @@ from adhominem.questions.verify.files import note_model
 from adhominem.records import strict_json, with_schema
 from adhominem.text.exhibits import exhibits_of
 from adhominem.text.files import noting_inputs
-from adhominem.text.pan_attribution import AttributionProblem, read_attribution_problems
+from adhominem.text.pan import AttributionProblem, read_attribution_problems
 from adhominem.text.writing import check_output, write_folder
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import load

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from adhominem.arrays import AnyLevs, BoolArray, FloatArray, joined
-from adhominem.evaluation.attribution import macro_f1
+from adhominem.evaluation.pan import macro_f1
 from adhominem.questions.rank.others import MOST_POPULATION, LevsOf, enough_others, in_turn
 from adhominem.questions.rank.pool import TextPool
 from adhominem.questions.rank.posterior import NONE, answers
 from adhominem.score.scorer import Scorer
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document
 
 _SHORTER = 0.9  # of a text's words: one that is hardly longer than asked for is not cut

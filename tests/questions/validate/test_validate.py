@@ -18,7 +18,7 @@ from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.evaluation.study import StudyCase, ValidationStudy
 from adhominem.jobs import workers
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.verify.cautions import UNCALIBRATED
 
 ROWS = made_up_rows(6, 5, "v")
@@ -238,7 +238,7 @@ def test_names_of_training_authors_and_short_texts_are_remarked_upon(
     rows = [{**row, "author": row["author"].replace("v", "t")} for row in ROWS]
     study = tried(write_rows(tmp_path / "rows.jsonl", rows), small_run, words=60)
     (trained,) = [remark for remark in study.remarks if "was trained on" in remark]
-    assert "t0, t1, t2 and 3 more" in trained
+    assert "t0, t1, t2, t3, t4 and 1 more" in trained
     short = sum(len(row["text"].split()) < 60 for row in ROWS)
     assert any(remark.startswith(f"{short} of 30 texts have fewer") for remark in study.remarks)
 
