@@ -13,11 +13,10 @@ from typing import Any
 import torch
 
 from adhominem import Config, PackedCorpus, Vocabulary, train
-from adhominem.training import distributed
+from adhominem.paper import distributed
+from adhominem.paper.losses import SiameseModel
+from adhominem.paper.training import DeviceCorpus, Trainer
 from adhominem.training import train_network as member
-from adhominem.training.network_data import DeviceCorpus
-from adhominem.training.network_loop import Trainer
-from adhominem.training.network_model import SiameseModel
 
 CPU = torch.device("cpu")
 

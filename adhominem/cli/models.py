@@ -63,8 +63,7 @@ def train(
         silence,
         training_bar,
     )
-    from adhominem.config import any_preset
-    from adhominem.training.files import train_files
+    from adhominem.training.files import any_preset, train_files
 
     config = any_preset(preset).with_settings([f"training.seed={seed}", *settings])
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first

@@ -16,7 +16,7 @@ from adhominem.errors import InputError, MissingExtraError, NotFoundError, Optio
 from adhominem.evaluation.leaks import Leak, check_leaks
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.jobs.lev_files import arrays_of
-from adhominem.pairs.pair_set import write_pair_set
+from adhominem.pairs.cases import write_pair_set
 from adhominem.pairs.split import SplitOptions, SplitReport, split
 from adhominem.paper.sampling import PairOptions
 from adhominem.text.corpus import PackedCorpus

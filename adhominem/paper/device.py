@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from adhominem.arrays import Array32, IntArray
+from adhominem.paper.config import EncoderOptions
 from adhominem.paper.network import Batch, Network
-from adhominem.paper.options import EncoderOptions
 from adhominem.paper.runtime import Runtime
 from adhominem.text.by_type import KeptByType
 from adhominem.text.lexicon import Lexicon, Numbered

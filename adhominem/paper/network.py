@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from adhominem.paper.options import EncoderOptions
+from adhominem.paper.config import EncoderOptions
 from adhominem.text.vocabulary import PADDING, SPECIAL
 
 if TYPE_CHECKING:
@@ -205,12 +205,7 @@ class Network(nn.Module):
         super().__init__()
         self.options = options
         words, filters = options.word_vector_size, options.character_filters
-        self.word_vectors = nn.Embedding(
-            len(SPECIAL) + token_types,
-            words,
-            padding_idx=PADDING,
-            _freeze=not options.train_word_vectors,
-        )
+        self.word_vectors = nn.Embedding(len(SPECIAL) + token_types, words, padding_idx=PADDING)
         self.no_topic = nn.Parameter(torch.zeros(words))
         nn.init.normal_(self.word_vectors.weight, std=_SPREAD)
         nn.init.normal_(self.no_topic, std=_SPREAD)

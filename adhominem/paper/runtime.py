@@ -1,6 +1,6 @@
 """The trained network at inference: documents to LEVs on a CPU, without torch.
 
-The same computation as `encoders.network.network.Network` (a test compares them), arranged so that
+The same computation as `network.Network` (a test compares them), arranged so that
 nothing is done twice: what the window BiLSTM gets to see of a token is computed once per token
 type and kept, and the windows of many documents go through the recurrence together, sorted by
 length, so that no step is spent on padding.
@@ -18,8 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.encoder import spliced
-from adhominem.paper.kernel import Product
-from adhominem.paper.recurrence import Pooling, Sequences, Weights
+from adhominem.paper.recurrence import Pooling, Product, Sequences, Weights
 from adhominem.text.by_type import Growing, KeptByType
 from adhominem.text.lexicon import Lexicon, Numbered
 from adhominem.text.vocabulary import (

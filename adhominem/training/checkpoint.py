@@ -26,8 +26,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from adhominem.config import Config, NgramConfig
 from adhominem.errors import CheckpointError
+from adhominem.ngrams.config import NgramConfig
+from adhominem.paper.config import Config
 from adhominem.records import Within, from_json, parsed_json
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import open_regular

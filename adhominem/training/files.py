@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import adhominem
-from adhominem.config import Config, NgramConfig
+from adhominem.config import pick_preset
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.pan import table_row
 from adhominem.jobs.inputs import Watch, open_corpora, unwatched
@@ -36,6 +36,8 @@ from adhominem.model.folder import (
 from adhominem.model.layout import AUTHORS, LAYOUT
 from adhominem.model.member import AnyModel
 from adhominem.model.writing import training_authors, write_ensemble, write_genres
+from adhominem.ngrams.config import NGRAM_PRESETS, NgramConfig
+from adhominem.paper.config import PRESETS, Config
 from adhominem.score.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.files import check_none_read_in, noting_inputs, read_text, real_path
@@ -45,6 +47,12 @@ from adhominem.training.fit_genres import fit_genres
 
 # Looked for before the first step: the last ones are needed when all the work is done.
 _LIBRARIES = ("torch", "safetensors", "matplotlib")
+
+
+def any_preset(name: str) -> Config | NgramConfig:
+    """The preset of this name, of a network or of an n-gram model."""
+    presets: dict[str, Config | NgramConfig] = {**PRESETS, **NGRAM_PRESETS}
+    return pick_preset(name, presets)
 
 
 def train(
@@ -66,7 +74,7 @@ def train(
     for library in _LIBRARIES:
         if find_spec(library) is None:
             raise MissingExtraError(library, "train", "training")
-    from adhominem.training import distributed
+    from adhominem.paper import distributed
     from adhominem.training.checkpoint import Task
     from adhominem.training.train_network import pick_device, train_member
     from adhominem.training.train_ngrams import train_ngrams

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.pairs import duplicates
-from adhominem.pairs.duplicates import (
+from adhominem.pairs.passages import (
     Duplicate,
     Fingerprint,
     find_duplicates,

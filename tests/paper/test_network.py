@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from adhominem.config import preset
 from adhominem.errors import OptionError
+from adhominem.paper.config import EncoderOptions, preset
+from adhominem.paper.losses import SiameseModel
 from adhominem.paper.network import (
     Attention,
     Batch,
@@ -23,10 +24,8 @@ from adhominem.paper.network import (
     Masks,
     Network,
 )
-from adhominem.paper.options import EncoderOptions
 from adhominem.paper.word_vectors import WordVectors
 from adhominem.text.vocabulary import PADDING, SPECIAL
-from adhominem.training.network_model import SiameseModel
 
 SMALL = EncoderOptions(
     character_size=4,

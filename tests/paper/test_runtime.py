@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem.paper import runtime as module
+from adhominem.paper.config import EncoderOptions
 from adhominem.paper.device import DeviceRuntime
 from adhominem.paper.network import Batch, Encoded, Network
-from adhominem.paper.options import EncoderOptions
 from adhominem.paper.runtime import Runtime
 from adhominem.text.vocabulary import (
     Vocabulary,

@@ -21,7 +21,7 @@ from processes_of_one_run import loss_curve, train_in_step, write_loss_curves
 
 from adhominem import Config, draw_epoch
 from adhominem.model.folder import read_models
-from adhominem.training import distributed
+from adhominem.paper import distributed
 
 
 def free_port() -> int:
@@ -53,21 +53,11 @@ def run_together(target: Any, *arguments: Any, world: int = 2) -> list[int | Non
 
 VARIANTS = {
     "masks a document, in-batch negatives": (),
-    "masks a document, in-batch softmax, projection": (
-        "loss.projection_size=3",
-        "loss.in_batch_form=softmax",
-    ),
     "masks a document, the cosine of all documents": (
         "loss.in_batch_form=cosine",
         "data.pairs.even_corpora=true",
     ),
     "masks a pair": ("loss.in_batch_negatives=0", "training.masks=pair"),
-    "masks a pair, projection, kernel": (
-        "loss.in_batch_negatives=0",
-        "training.masks=pair",
-        "loss.projection_size=3",
-        "loss.distance=kernel",
-    ),
 }
 
 

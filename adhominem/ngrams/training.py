@@ -2,9 +2,8 @@
 
 Both are learnt like the network by its in-batch softmax: of all second texts of a batch, which is
 by the author of the first? A batch holds one corpus, and its texts are moved to their mean, as a
-relevant population would do; so what tells genres apart earns nothing. The two texts
-of an author are of different works, and cut at random; if asked for, they are the least alike in
-content words, and the authors of a batch the most alike.
+relevant population would do; so what tells genres apart earns nothing. The two texts of an author
+are of different works, and cut at random.
 
 1. weights: the cosine of whole tables of n-grams. Starts with TF-IDF over the deviation.
 2. projection: the cosine of LEVs. Starts with the singular vectors of weighted tables.
@@ -16,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +23,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from adhominem.arrays import Array32, IntArray
-from adhominem.config import NgramTrainingOptions
+from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.errors import OptionError
-from adhominem.evaluation.pan import auc
+from adhominem.ngrams.config import NgramTrainingOptions
 from adhominem.ngrams.table import NgramTable, symbols_of
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
-from adhominem.training.checkpoint import Event
-from adhominem.training.topics import content_vectors
 
+Event = dict[str, Any]
 # Texts, from their weighted n-grams, in one form or more; the sum of their cosines is learnt. The
 # second argument says whether it is in training.
 Forms = Callable[[Tensor, bool], list[Tensor]]
@@ -39,7 +37,6 @@ Forms = Callable[[Tensor, bool], list[Tensor]]
 _DOCUMENTS_AT_ONCE = 400
 _STARTING_SCALE = 15.0  # of a cosine, in the softmax
 _MORE_VECTORS = 32  # than asked for make the wanted singular vectors exact
-_FEWEST_NEAREST = 64  # authors of a batch: among fewer, few rivals are left
 
 
 class DeviceNgrams:
@@ -115,8 +112,10 @@ class NgramTrainer:
         table: NgramTable,
         options: NgramTrainingOptions,
         device: torch.device,
+        auc: Callable[[FloatArray, BoolArray], float],
         on_event: Callable[[Event], None] = lambda event: None,
     ) -> None:
+        """`auc` says how well the cosines of dev pairs tell the same author from others."""
         self.options, self.device = options, device
         self.channels = table.channels
         self.data = DeviceNgrams(corpus, table, device)
@@ -128,11 +127,8 @@ class NgramTrainer:
         self._labels = corpus.labels
         work = corpus.labels.work.astype(np.int64)  # a text of no known work is one by itself
         self._work = np.where(work == UNKNOWN_LABEL, -1 - np.arange(len(work)), work)
-        self._content: Array32 | None = None  # (documents, size), where hard pairs are asked for
-        if options.hard_positives > 1 or options.hard_negatives > 1:
-            self._content = content_vectors(corpus, device, options.seed)
         self._start = cache(self._start_weights)  # of all runs
-        self._on_event = on_event
+        self._auc, self._on_event = auc, on_event
 
     def learn_weights(self, run: int = 0) -> Tensor:
         """(columns,): how much each n-gram counts, by one run.
@@ -181,7 +177,7 @@ class NgramTrainer:
         return f"{stage}, run {run + 1} of {self.options.runs}" if self.options.runs > 1 else stage
 
     def evaluate(self, weights: Tensor, levs: Forms, **place: str | int) -> float:
-        """The mean AUC of dev sets. The listener is told, and what `place` in training it is of."""
+        """The mean AUC of dev sets, which is an event, too, at this `place` in training."""
         aucs = self._aucs(weights, levs)
         mean = float(np.mean(list(aucs.values())))
         self._on_event({"event": "dev", **place, "dev_auc": mean, "dev": aucs})
@@ -231,8 +227,8 @@ class NgramTrainer:
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             batch = next(batches)  # drawn while the device works
-            told = {"step": step, "steps": steps, "loss": float(loss.detach()) / 2}
-            self._on_event({"event": "step", "stage": title, **told})
+            progress = {"step": step, "steps": steps, "loss": float(loss.detach()) / 2}
+            self._on_event({"event": "step", "stage": title, **progress})
         with torch.no_grad():
             for name, value in best.items():
                 parameters[name].copy_(value)
@@ -248,12 +244,14 @@ class NgramTrainer:
         share = np.array([len(corpus_authors) for corpus_authors in authors]) ** 0.5
         while True:
             of_corpus = authors[rng.choice(len(authors), p=share / share.sum())]
-            most = min(options.batch_authors * options.hard_negatives, len(of_corpus))
+            most = min(options.batch_authors, len(of_corpus))
             chosen = rng.choice(len(of_corpus), most, replace=False)
-            firsts = np.array([rng.choice(of_corpus[at]) for at in chosen])
-            kept = self._nearest(firsts)
-            seconds = [self._of_another_work(firsts[at], of_corpus[chosen[at]], rng) for at in kept]
-            documents = np.concatenate([firsts[kept], seconds])
+            firsts = np.array([rng.choice(of_corpus[at]) for at in chosen])  # (authors,)
+            seconds = [
+                rng.choice(of_corpus[at][self._work[of_corpus[at]] != self._work[first]])
+                for at, first in zip(chosen, firsts, strict=True)
+            ]
+            documents = np.concatenate([firsts, seconds])  # (2 * authors,)
             longest = np.minimum(lengths[documents], options.longest)
             shortest = np.minimum(longest, options.shortest)
             cut = rng.random(len(documents)) < options.cut
@@ -262,36 +260,20 @@ class NgramTrainer:
             starts = rng.integers(0, lengths[documents] - size + 1)
             yield documents, starts, size
 
-    def _nearest(self, firsts: IntArray) -> IntArray:
-        """Places of the documents nearest in content to the first one: one in `hard_negatives`."""
-        if self._content is None or self.options.hard_negatives == 1:
-            return np.arange(len(firsts))
-        alike = self._content[firsts] @ self._content[firsts[0]]  # (documents,)
-        size = max(_FEWEST_NEAREST, -(-len(firsts) // self.options.hard_negatives))
-        return np.argsort(-alike, kind="stable")[:size]
-
-    def _of_another_work(self, first: int, documents: IntArray, rng: np.random.Generator) -> int:
-        """Of an author's documents one of another work; of several drawn the least like it."""
-        others = documents[self._work[documents] != self._work[first]]
-        if self._content is None or self.options.hard_positives == 1:
-            return int(rng.choice(others))
-        drawn = rng.permutation(others)[: self.options.hard_positives]
-        return int(drawn[np.argmin(self._content[drawn] @ self._content[first])])
-
     @torch.no_grad()
     def _start_weights(self) -> Tensor:
         """TF-IDF, over the deviation within a corpus: no n-gram outweighs the others."""
         samples = self.samples(self.options.sample)
-        seen = torch.zeros(self.data.columns, device=self.device)
+        texts_with = torch.zeros(self.data.columns, device=self.device)  # (columns,)
         total = 0
         for sample in samples:
             for counts in self._counted(self.data, sample):
-                seen += (counts > 0).sum(0)
+                texts_with += (counts > 0).sum(0)
                 total += len(counts)
-        idf = ((1 + total) / (1 + seen)).log() + 1
-        variance = torch.zeros_like(seen)
+        idf = ((1 + total) / (1 + texts_with)).log() + 1
+        variance = torch.zeros_like(idf)
         for sample in samples:
-            sums, squares = torch.zeros_like(seen), torch.zeros_like(seen)
+            sums, squares = torch.zeros_like(idf), torch.zeros_like(idf)
             for values in self.weighed(sample, idf):
                 sums += values.sum(0)
                 squares += values.square().sum(0)
@@ -347,7 +329,7 @@ class NgramTrainer:
             encoded = torch.cat([levs(part, False)[0] for part in values])
             encoded = functional.normalize(encoded - encoded.mean(0), dim=1)
             cosine = (encoded[0::2] * encoded[1::2]).sum(1)
-            aucs[name] = auc(cosine.cpu().numpy(), same_author)
+            aucs[name] = self._auc(cosine.double().cpu().numpy(), same_author)
         return aucs
 
     def _scale(self) -> torch.nn.Parameter:
