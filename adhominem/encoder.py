@@ -21,7 +21,7 @@ class Encoder(Protocol):
         ...
 
     def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
-        """(documents, lev_size): the same of documents whose tokens are numbers: faster."""
+        """(documents, lev_size): the LEVs of documents whose tokens are numbers: faster."""
         ...
 
     def vary(

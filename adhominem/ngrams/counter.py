@@ -1,6 +1,6 @@
 """Counting n-grams: once for all tables that count them, by one look-up a token.
 
-What a token type gives to each channel is worked out when it is first seen. A text is then the
+What a token type gives to each channel is worked out when it first occurs. A text is then the
 rows of its token types, and two neighbours' rows a bigram: no string is looked at again. Counting
 is NumPy, or C where that was built (`counting.c`): neither torch nor scikit-learn.
 """
@@ -53,22 +53,23 @@ class NgramCounter(KeptByType):
             )
             for table in tables
         ]
-        self._bigrams = self._bigram_places()
+        self.bigrams = self._bigram_places()
         self._index = GramIndex(self._grams, self.table.longest)
         self.compiled = compiled("adhominem.ngrams._counting")
         super().__init__()
 
     def _bigram_places(self) -> list[tuple[int, IntArray]]:
-        """Of each table, both channels of bigrams: symbols, and the place of every two symbols."""
+        """For each table and channel of bigrams: symbols, and the place of every two of them."""
         firsts = self.starts[2:4].tolist()  # of the next table's bigrams, in each channel
         both = []
         for table in self._tables:
-            for channel, (symbols, columns, _) in enumerate(table.bigram_columns()):
-                # Zeros stay: a table of millions takes no memory where nothing is written or read.
+            for channel, symbols in enumerate((1 + table.unmasked, 1 + len(table.symbols))):
                 codes = getattr(table, CHANNELS[2 + channel])
-                columns[codes] += firsts[channel] - 1
+                # Zeros: a table of millions takes no memory where nothing is written or read.
+                places = np.zeros(symbols**2, np.int64)
+                places[codes] = firsts[channel] + np.arange(len(codes))
                 firsts[channel] += len(codes)
-                both.append((symbols, columns))
+                both.append((symbols, places))
         return both
 
     def places(self, number: int) -> IntArray:
@@ -96,13 +97,17 @@ class NgramCounter(KeptByType):
         self._whole = Growing((1 + 2 * len(self._tables),), np.int64)
 
     def _add(self, types: list[str]) -> None:
-        for at in range(0, len(types), _TYPES_AT_ONCE):
-            self._add_few(types[at : at + _TYPES_AT_ONCE])
-
-    def _add_few(self, types: list[str]) -> None:
-        places, lengths = self._index.of_types(types)
+        flat, lengths, whole = self.of_types(types)
         self._ends.add(np.cumsum(lengths) + self._flat.size)
-        self._flat.add(places)
+        self._flat.add(flat)
+        self._whole.add(whole)
+
+    def of_types(self, types: Sequence[str]) -> tuple[IntArray, IntArray, IntArray]:
+        """The places of all n-grams of characters of some types, in a row; (types,): how many each
+        type has; (types, 1 + tables * 2): the place of the type itself, and its symbols.
+        """
+        parts = [types[at : at + _TYPES_AT_ONCE] for at in range(0, len(types), _TYPES_AT_ONCE)]
+        flat, lengths = zip(*map(self._index.of_types, parts or [[]]), strict=True)
         shapes = list(map(shape, types))
         whole = [_looked_up(self._tokens, types, len(types))]
         for unmasked, symbols in self._symbols:
@@ -111,7 +116,7 @@ class NgramCounter(KeptByType):
                 _looked_up(symbols, names, len(types)) for names in (types, shapes)
             )
             whole += [number, np.where(number > 0, by_name, by_shape)]
-        self._whole.add(np.stack(whole, axis=1))
+        return np.concatenate(flat), np.concatenate(lengths), np.stack(whole, axis=1)
 
     def look_up(self, texts: Numbered) -> tuple[IntArray, TypePlaces]:
         """(tokens,): the row of each token of all texts, and the tables of these rows."""
@@ -133,7 +138,7 @@ class NgramCounter(KeptByType):
         """Each n-gram where it occurs: its column, and the token it is in or begins with."""
         rows, tables = self.look_up(Numbered.of([tokens]))
         places, at = tables.places(rows), np.arange(len(rows))
-        begins = [np.repeat(at, tables.lengths(rows)), at, *[at[:-1]] * len(self._bigrams)]
+        begins = [np.repeat(at, tables.lengths(rows)), at, *[at[:-1]] * len(self.bigrams)]
         counted = places > 0
         return places[counted] - 1, np.concatenate(begins)[counted]
 
@@ -144,7 +149,7 @@ class TypePlaces:
     def __init__(
         self, counter: NgramCounter, ends: IntArray, flat: IntArray, whole: IntArray
     ) -> None:
-        self._bigrams, self._size = counter._bigrams, int(counter.starts[-1])
+        self._bigrams, self._size = counter.bigrams, int(counter.starts[-1])
         self._ends, self._flat, self._whole = ends, flat, whole
         self._compiled = counter.compiled
         # Room for the counts of a text, zeros between two of them, for its places and their counts.
@@ -203,7 +208,7 @@ def _numbered(first: int, *lists: Sequence[str]) -> dict[str, int]:
 
 
 def _looked_up(numbers: dict[str, int], strings: Iterable[str], count: int) -> IntArray:
-    """(strings,): the number of each of so many; 0 for one that has none."""
+    """(strings,): the number of each of `count` strings; 0 for one that has none."""
     return np.fromiter(map(numbers.get, strings, repeat(0)), np.int64, count)
 
 

@@ -58,7 +58,7 @@ class NgramEncoder:
         return self.encode_numbered(Numbered.of(documents), topics)
 
     def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
-        """(documents, lev_size): the same of documents whose tokens are numbers."""
+        """(documents, lev_size): the LEVs of documents whose tokens are numbers."""
         return np.asarray(self._alone.encode(texts)[0])
 
     def vary(
@@ -122,7 +122,7 @@ class NgramEncoder:
         return np.asarray(self.sign[columns] * lev[self.dimension[columns]])
 
     def parts(self, length: int) -> list[tuple[int, int]]:
-        """Where the parts begin and end that a document of so many tokens is read in."""
+        """Where the parts begin and end that a document of this length is read in."""
         return parts_of(length, self.longest)
 
     def weigh(self, tokens: Sequence[str]) -> tuple[IntArray, Array32]:
@@ -206,7 +206,7 @@ class NgramVariants:
     def levs(self, times: IntArray) -> Array32:
         """(variants, lev_size): the LEVs; `times` (variants, passages) are how often each is there.
 
-        The parts of a text of which nothing is left do not count.
+        Parts of a text where nothing is left do not count.
         """
         levs = np.zeros((len(times), self._encoder.lev_size), np.float32)
         for columns, values, which in self._values(times):
@@ -224,14 +224,14 @@ class NgramVariants:
         return np.asarray(total / self._left(times))
 
     def _left(self, times: IntArray) -> AnyFloats:
-        """(variants,): of how many parts anything is left; at least 1."""
+        """(variants,): in how many parts anything is left; at least 1."""
         left = np.zeros(len(times))
         for part in self._parts:
             left += times[:, part.inside].any(axis=1)
         return np.maximum(left, 1)
 
     def _values(self, times: IntArray) -> Iterator[tuple[IntArray, Array32, npt.NDArray[np.intp]]]:
-        """Of each part: columns, their values (different variants, columns), and which is whose.
+        """For each part: columns, their values (different variants, columns), and whose they are.
 
         Variants that differ in passages elsewhere are the same here: of a long text without one
         passage, that is nearly all of them.

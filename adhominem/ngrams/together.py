@@ -1,7 +1,7 @@
 """Several n-gram encoders at once: the n-grams of a text are counted once for all of them.
 
 What a text counts is a few thousand numbers of a hundred thousand. They stay sparse until they are
-weighted; then a profile puts each to its dimension, of which most stay empty, and a projection adds
+weighted; then a profile puts each to its dimension (most stay empty), and a projection adds
 up their rows: in C, or in NumPy as a product of matrices for some texts together.
 """
 
@@ -35,7 +35,7 @@ _ALIKE = 16
 
 
 def parts_of(length: int, longest: int) -> list[tuple[int, int]]:
-    """Where the parts begin and end that a document of so many tokens is read in."""
+    """Where the parts begin and end that a document of this length is read in."""
     parts = max(1, -(-length // longest))
     return list(pairwise(np.linspace(0, length, parts + 1).astype(int).tolist()))
 

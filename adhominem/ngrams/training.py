@@ -26,7 +26,8 @@ from torch.nn import functional
 from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.errors import OptionError
 from adhominem.ngrams.config import NgramTrainingOptions
-from adhominem.ngrams.table import NgramTable, symbols_of
+from adhominem.ngrams.counter import NgramCounter
+from adhominem.ngrams.table import NgramTable
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
 
 Event = dict[str, Any]
@@ -36,7 +37,7 @@ Forms = Callable[[Tensor, bool], list[Tensor]]
 
 _DOCUMENTS_AT_ONCE = 400
 _STARTING_SCALE = 15.0  # of a cosine, in the softmax
-_MORE_VECTORS = 32  # than asked for make the wanted singular vectors exact
+_MORE_VECTORS = 32  # beyond the wanted singular vectors, which makes these exact
 
 
 class DeviceNgrams:
@@ -47,41 +48,39 @@ class DeviceNgrams:
         self.columns = sum(table.sizes)
         self.offsets, self.lengths = corpus.offsets, corpus.lengths
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
-        known = [table.of_type(token_type) for token_type in corpus.types]
-        grams = [np.zeros(0, np.int64), *(ngrams.characters for ngrams in known)]
-        self._ends = self._send(np.cumsum(list(map(len, grams))))  # (types + 1,)
-        self._grams = self._send(np.concatenate(grams))
-        self._token = self._send(np.array([ngrams.token for ngrams in known]))
-        both = zip(symbols_of(known), table.bigram_columns(), strict=True)
+        counter = NgramCounter(table)  # whose places are columns, plus one; 0 is not counted
+        grams, lengths, whole = counter.of_types(corpus.types)
+        self._ends = self._send(np.append(0, np.cumsum(lengths)))  # (types + 1,)
+        self._grams = self._send(grams)
+        self._token, *symbols = map(self._send, whole.T)  # (types,) each
         self._bigrams = [
-            (self._send(symbols), symbols_used, self._send(columns - 1), first)
-            for symbols, (symbols_used, columns, first) in both
+            (of_types, size, self._send(places))
+            for of_types, (size, places) in zip(symbols, counter.bigrams, strict=True)
         ]
 
     def count(self, documents: IntArray, starts: IntArray, lengths: IntArray) -> Tensor:
         """(documents, columns): how often each n-gram occurs in a part of each document."""
-        size = self._send(lengths)
-        document = torch.repeat_interleave(size)  # (tokens,)
-        begin = self._send(self.offsets[documents] + starts) - (size.cumsum(0) - size)
+        tokens = self._send(lengths)
+        document = torch.repeat_interleave(tokens)  # (tokens,)
+        begin = self._send(self.offsets[documents] + starts) - (tokens.cumsum(0) - tokens)
         place = torch.arange(len(document), device=self.device)
         types = self._tokens[begin[document] + place].long()  # (tokens,)
         counts = torch.zeros(len(documents) * self.columns, device=self.device)
 
-        def add(rows: Tensor, columns: Tensor, first: int) -> None:
-            known = columns >= 0
-            cells = (rows * self.columns + columns + first)[known]
+        def add(rows: Tensor, places: Tensor) -> None:
+            cells = (rows * self.columns + places - 1)[places > 0]
             counts.index_add_(0, cells, torch.ones(len(cells), device=self.device))
 
         sizes = self._ends[types + 1] - self._ends[types]
         token = torch.repeat_interleave(sizes)  # (n-grams,): whose it is
         inside = torch.arange(len(token), device=self.device) - (sizes.cumsum(0) - sizes)[token]
-        add(document[token], self._grams[self._ends[types][token] + inside], 0)
-        add(document, self._token[types], self.table.channels[1].start)
+        add(document[token], self._grams[self._ends[types][token] + inside])
+        add(document, self._token[types])
         together = document[1:] == document[:-1]
-        for of_types, symbols_used, columns, first in self._bigrams:
-            symbol = of_types[types]
-            pairs = (symbol[:-1] * symbols_used + symbol[1:])[together]
-            add(document[:-1][together], columns[pairs], first)
+        for of_types, size, places in self._bigrams:
+            symbol = of_types[types]  # (tokens,)
+            pairs = (symbol[:-1] * size + symbol[1:])[together]
+            add(document[:-1][together], places[pairs])
         table: Tensor = counts.view(len(documents), self.columns)
         return table
 

@@ -148,8 +148,8 @@ def draw_cases(
 ) -> list[DrawnCase]:
     """Leave one out: the cases that documents of known authors make.
 
-    Each text of an author with at least `known` others is questioned once against so many of
-    these. As many texts, of all authors, are questioned against another author's. `most` limits
+    Each text of an author with at least `known` others is questioned once against this many
+    of them. As many texts, of all authors, are questioned against another author's. `most` limits
     either class. Authors take turns, both as author of the questioned text and as that of the
     known ones, so that all of them are in about as many cases.
     """

@@ -53,7 +53,7 @@ _SHINGLE = 64  # letters
 _PIECE = 16  # letters of a shingle of short pieces
 _IN_PIECES = 0.07  # share of these of a text that another has: more are not phrases of the language
 _FEWEST_PIECES = 10  # shingles
-_PHRASE = 50  # others: what so many have is a phrase
+_PHRASE = 50  # others: what more of them have is a phrase
 _LEFT = 100  # words that must be left of a text, or half of it: otherwise it is a copy
 _KEPT = 32  # letters of a shingle of a sketch: pieces of seven words, from which no text is read
 _SKETCHED = 1 << 61  # of 2**64 hashes: one shingle in 8
@@ -73,7 +73,7 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Duplicate:
-    """Two documents of which `share` of the shorter stands in the longer."""
+    """Two documents: `share` of the shorter stands in the longer."""
 
     first: int
     second: int
@@ -97,7 +97,7 @@ def _letters(text: str) -> bytes:
 
 
 def _digest(letters: bytes) -> bytes:
-    """What two texts have in common that are "the same text" here, wherever that is asked."""
+    """Equal for what counts as the same text."""
     return blake2b(letters, digest_size=16).digest()
 
 
@@ -118,7 +118,7 @@ def shingle_hashes(letters: npt.NDArray[Any], size: int) -> npt.NDArray[np.uint6
 
 
 def find_duplicates(fingerprints: Sequence[Fingerprint], share: float = 0.5) -> list[Duplicate]:
-    """Every two documents of which at least `share` of the shorter stands in the longer.
+    """Every two documents where at least `share` of the shorter stands in the longer.
 
     Of texts with the same letters, only the first is compared with other texts, and each
     of the rest with that first one: a copy of one is a copy of all.
@@ -154,7 +154,7 @@ def _equal(digests: Sequence[bytes]) -> list[tuple[int, int]]:
 
 
 def _share_any(samples: Sequence[npt.NDArray[np.uint32]]) -> bool:
-    """Whether any two texts share a shingle; each text has each of its own once."""
+    """Whether any two texts share a shingle; no sample has a shingle twice."""
     hashes = np.sort(np.concatenate([np.zeros(0, np.uint32), *samples]))
     return bool((hashes[1:] == hashes[:-1]).any())
 
@@ -256,8 +256,8 @@ def without_shared(
     """Texts in groups of one author each, without what several groups share.
 
     Passages whose shingles are known from `elsewhere` are left out, too, and those that a group
-    repeats count once. A text of which hardly anything would be left is a copy of another: it stays
-    whole. What was taken out of which text comes second.
+    repeats count once. Where hardly anything of a text would be left it is a copy of another, and
+    stays whole. What was taken out of which text comes second.
     """
     documents = [text for group in groups for text in group]
     letters = [Letters(text.text) for text in documents]
@@ -291,9 +291,9 @@ def without_shared(
 def _without_pieces(
     documents: list[Document], authors: IntArray
 ) -> tuple[list[Document], TakenOut]:
-    """Texts without short pieces of which too many stand in those of one other author.
+    """Texts without the short pieces that they share with one other author, if there are many.
 
-    `authors` (texts,) says whose each is.
+    `authors` (texts,) says who wrote each.
     """
     letters = [Letters(text.text) for text in documents]
     hashes = [one.hashes_of(_PIECE) for one in letters]
@@ -306,13 +306,14 @@ def _without_pieces(
     others = np.append(True, (every[1:] != every[:-1]) | (owners[1:] != owners[:-1]))
     every, owners = every[others], owners[others]  # each hash once for each author
     pieces: dict[int, list[Hashes]] = {}
-    for own, author in zip(hashes, authors.tolist(), strict=True):
-        begins = np.searchsorted(every, own)
-        counts = np.searchsorted(every, own, side="right") - begins
-        few, fewest = (counts > 1) & (counts <= _PHRASE), max(_FEWEST_PIECES, _IN_PIECES * len(own))
+    for here, author in zip(hashes, authors.tolist(), strict=True):
+        begins = np.searchsorted(every, here)
+        counts = np.searchsorted(every, here, side="right") - begins
+        few = (counts > 1) & (counts <= _PHRASE)
+        fewest = max(_FEWEST_PIECES, _IN_PIECES * len(here))
         if few.sum() < fewest:
             continue
-        counts, begins, shared = counts[few], begins[few], np.repeat(own[few], counts[few])
+        counts, begins, shared = counts[few], begins[few], np.repeat(here[few], counts[few])
         steps = np.arange(len(shared)) - np.repeat(np.cumsum(counts) - counts, counts)
         who = owners[np.repeat(begins, counts) + steps]
         for other in np.flatnonzero(np.bincount(who) >= fewest).tolist():

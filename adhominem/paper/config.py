@@ -146,8 +146,8 @@ PRESETS = {
     "pan20": Config(),  # the paper's
     # For texts of any genre: it must learn the author, not the genre. So a batch holds one corpus
     # and each of its texts is compared with all others, from the mean of the batch; small corpora
-    # are drawn from more often, but at most twice an epoch, lest their few texts be learnt by
-    # heart; fewer words are known; no topics, no dropout. Smaller than the paper's, and without
+    # are drawn from more often, but at most twice an epoch, so that their few texts are not learnt
+    # by heart; fewer words are known; no topics, no dropout. Smaller than the paper's, and without
     # overlap of windows: more than twice as fast, and no worse (docs/decisions.md).
     "general": Config(
         data=DataOptions(

@@ -6,7 +6,7 @@ Summed over the processes, the network's gradients are those of one process with
 batch; the layers behind the LEVs see everything and have the same gradient everywhere.
 
 Only the first process writes files. Whatever the course of the run depends on (a file that is
-there, a dev score) is what the first one found, or the others could wait for it forever.
+there, a dev score) is what the first one says, or the others could wait for it forever.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Value = TypeVar("Value")
 
 @contextmanager
 def together(device: torch.device) -> Iterator[None]:
-    """Join the other processes for so long, if `torchrun` started this one."""
+    """Join the other processes meanwhile, if `torchrun` started this one."""
     if "RANK" not in os.environ or dist.is_initialized():
         yield
         return

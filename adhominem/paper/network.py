@@ -91,14 +91,17 @@ class CharacterCNN(nn.Module):
 
     def forward(self, characters: Tensor) -> Tensor:
         """(types, characters) to (types, filters)."""
-        # A product of matrices, not the convolution of the layer: how to do that cuDNN works out
-        # anew for each number of types, which takes longer than to do it.
+        # A product of matrices, not the layer's convolution: cuDNN would search for the best way to
+        # do that for each new number of types, which takes longer than to do it.
         beside = self.width - 1
-        embedded = nn.functional.pad(self.embedding(characters), (0, 0, beside, beside))
+        embedded = self.embedding(characters)  # (types, characters, size)
+        embedded = nn.functional.pad(embedded, (0, 0, beside, beside))
         places = characters.shape[1] + beside
-        seen = torch.cat([embedded[:, at : at + places] for at in range(self.width)], dim=2)
+        # (types, places, width * size): what a filter sees from each place on.
+        fields = torch.cat([embedded[:, at : at + places] for at in range(self.width)], dim=2)
         weight = self.convolution.weight.transpose(1, 2).flatten(1)  # (filters, width * size)
-        convolved = torch.tanh(nn.functional.linear(seen, weight, self.convolution.bias))
+        convolved = nn.functional.linear(fields, weight, self.convolution.bias)
+        convolved = torch.tanh(convolved)  # (types, places, filters)
         count = (characters != PADDING).sum(1, keepdim=True)  # (types, 1)
         place = torch.arange(places, device=convolved.device)
         beyond = place >= count + beside  # (types, places): sees padding alone
@@ -161,7 +164,7 @@ class MaskedBiLSTM(nn.Module):
         return small and inputs.is_cuda and torch.is_autocast_enabled("cuda") and _has_triton()
 
     def _in_one_kernel(self, inputs: Tensor, inside: Tensor) -> Tensor:
-        """The same in half precision, and faster; it needs no input that says "padding"."""
+        """What `forward` returns, in half precision, faster, and without the input for padding."""
         from adhominem.paper.device_recurrence import recur
 
         weight, recurrent, bias, more_bias = (  # of both directions
@@ -193,7 +196,7 @@ class Attention(nn.Module):
 
     def forward(self, steps: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
         """(sequences, steps, size) to (sequences, size), and the weights (sequences, steps)."""
-        scores = self.score(torch.tanh(self.hidden(steps))).squeeze(2).float()
+        scores = self.score(torch.tanh(self.hidden(steps))).squeeze(2).float()  # (sequences, steps)
         weights = torch.softmax(scores.masked_fill(~inside, -torch.inf), dim=1)
         return (weights.to(steps.dtype)[:, None, :] @ steps).squeeze(1), weights
 
@@ -245,7 +248,7 @@ class Network(nn.Module):
         vectors = self.word_vectors(batch.topic_words)  # (topic tokens, size)
         numbers = torch.arange(batch.documents, device=vectors.device)
         owned = (numbers[:, None] == batch.topic_documents).to(vectors.dtype)  # (documents, tokens)
-        counts = owned.sum(1, keepdim=True)
+        counts = owned.sum(1, keepdim=True)  # (documents, 1)
         means = torch.where(counts > 0, owned @ vectors / counts.clamp(min=1), self.no_topic)
         return nn.functional.pad(means, (0, self.options.character_filters))
 
@@ -272,8 +275,7 @@ class Network(nn.Module):
         if masks is not None and options.attention_dropout:
             mask = masks.draw(hidden.shape[2], options.attention_dropout)
             hidden = hidden * mask.to(hidden.dtype)[owner][:, None, :]
-        vectors, attention = self.token_attention(hidden, inside)
-        return vectors, attention
+        return self.token_attention(hidden, inside)  # type: ignore[no-any-return]
 
     def document_vectors(
         self,
@@ -282,9 +284,10 @@ class Network(nn.Module):
         shape: tuple[int, int],
         masks: Masks | None,
     ) -> tuple[Tensor, Tensor]:
-        """(documents, lev_size), and the attention (documents, windows), which is the shape.
+        """(documents, lev_size), and the attention (documents, windows).
 
-        The place of each window says its document, and which window of this it is.
+        `place` says the document of each window and which of its windows it is; `shape` is how many
+        documents there are, and how many windows the longest has.
         """
         grid = windows.new_zeros(*shape, windows.shape[1])
         grid = grid.index_put(place, windows)  # (documents, windows, size)
@@ -301,4 +304,4 @@ class Network(nn.Module):
         document, attention = self.window_attention(hidden, inside)  # (documents, 2 * lstm)
         if masks is not None:
             document = document * masks.draw(document.shape[1], self.options.lev_dropout)
-        return torch.tanh(self.lev(document)).float(), attention
+        return torch.tanh(self.lev(document)).float(), attention  # (documents, lev_size)

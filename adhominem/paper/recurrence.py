@@ -36,7 +36,7 @@ def kernel_names() -> tuple[str, ...]:
 
 
 def kernel_name() -> str:
-    """The kernel that runs the network on a CPU: the best there is, unless one is asked for."""
+    """The kernel that runs the network on a CPU: the best there is, or the one that is chosen."""
     names = kernel_names()
     name = os.environ.get(VARIABLE) or names[0]
     if name not in names:
@@ -160,7 +160,7 @@ class Pooling:
     """Sequences to a vector each: a BiLSTM, and the mean that its attention weighs."""
 
     def __init__(self, weights: Weights, lstm: str, attention: str) -> None:
-        """Of a network's weights, those of these two names."""
+        """`lstm` and `attention` are names among the network's weights."""
         self.lstm, self._attention = BiLSTM(weights, lstm), Attention(weights, attention)
         pooling = self._attention
         self._kernel = (

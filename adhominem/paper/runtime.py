@@ -106,9 +106,9 @@ class TypeInputs(KeptByType):
         vectors = self._character_vectors[padded]  # (types, characters + 2 * beside, size)
         places = characters.shape[1] + beside
         # (types, places, size * width): what a filter sees from each place on, in a row.
-        seen = sliding_window_view(vectors.reshape(len(vectors), -1), self._filters.shape[0], 1)
-        seen = np.ascontiguousarray(seen[:, :: vectors.shape[2]])
-        filtered = self._filtered(seen.reshape(-1, seen.shape[2]))
+        fields = sliding_window_view(vectors.reshape(len(vectors), -1), self._filters.shape[0], 1)
+        fields = np.ascontiguousarray(fields[:, :: vectors.shape[2]])
+        filtered = self._filtered(fields.reshape(-1, fields.shape[2]))
         filtered = filtered.reshape(len(vectors), places, -1)  # (types, places, filters)
         count = (characters != PADDING).sum(axis=1)
         beyond = np.arange(places) >= (count + beside)[:, None]  # sees padding alone
@@ -177,7 +177,7 @@ class Runtime:
         return self.encode_numbered(Numbered.of(documents), topics)
 
     def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
-        """(documents, lev_size): the same of documents whose tokens are numbers."""
+        """(documents, lev_size): the LEVs of documents whose tokens are numbers."""
         levs = np.zeros((len(texts.documents), len(self._lev_bias)), dtype=np.float32)
         order = np.argsort(-texts.lengths, kind="stable")  # like lengths together, longest first
         for at in range(0, len(order), self._documents_at_once):
@@ -197,7 +197,7 @@ class Runtime:
 
         Where the passages are those of its windows, a window that is left out is one that the
         second BiLSTM does not get to see, and the first BiLSTM has run but once: `attention` is
-        what `attend` said of this document alone, if it was asked.
+        what `attend` returned for this document alone, if it has been called.
         """
         table = spread_windows(np.array([len(tokens)]), self._windows)
         if not np.array_equal(starts, table.starts):
@@ -241,7 +241,7 @@ class Runtime:
         """(windows, size), and the attention (windows, 1 + tokens), of tokens at these places."""
         numbers = texts.row[places]  # (windows, tokens)
         rows, tables = self._types.look_up(texts.lexicon, numbers.ravel())
-        # (windows, 1 + tokens): first comes the prefix of a window's document, from its own table.
+        # (windows, 1 + tokens): first comes the prefix of a window's document, from another table.
         rows = np.column_stack([table.documents, rows.reshape(places.shape)])
         prefixes = self._types.prefixes(topics)
         vectors = np.empty((len(rows), 2 * self._pool_tokens.lstm.size), dtype=np.float32)

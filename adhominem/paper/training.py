@@ -184,8 +184,8 @@ class Trainer:
     def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Step]:
         """Train on the pairs of one epoch, from a step on.
 
-        A step is yielded when its losses and gradients are found to be numbers, and is taken when
-        the next one is asked for. Weights saved in between are known to be good.
+        A step is yielded once its losses and gradients are known to be finite, and taken when the
+        iteration goes on. Weights saved in between are known to be good.
         """
         labels = self._corpus.labels
         drawn = self._draw(epoch)

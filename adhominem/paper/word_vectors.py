@@ -19,7 +19,7 @@ from adhominem.text.files import bare_suffix
 from adhominem.text.streams import open_bytes
 from adhominem.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
-_LONGEST = 1 << 20  # bytes: what is longer is no line, or no word, of such a file
+_LONGEST = 1 << 20  # bytes: no line of such a file is longer
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
     A token type is looked up as it is, then lower-cased, since many vectors know lower case
     alone; of a word that comes twice, the first counts.
 
-    `<PAD>` stays zero. `<UNK>` is the mean of the types that were found: it stands for any word,
+    `<PAD>` stays zero. `<UNK>` is the mean of the known types: it stands for any word,
     so it starts amid all of them, where a random start might lie far off or on another scale.
-    Its `known` is true. Types that were not found are left to the caller, as zeros.
+    Its `known` is true. Types without a vector are left to the caller, as zeros.
     """
     path, types = Path(path), vocabulary.token_types
     # Words are UTF-8 bytes here: a file's words, of which few are wanted, need no decoding.
@@ -158,7 +158,7 @@ def _count_numbers(line: bytes, expected: int) -> int:
     """How many numbers the first line of a file without a header ends with."""
     fields = line.split(b" ")[1:]
     if len(fields) == expected:
-        return expected  # whether they are numbers is seen when the line is read
+        return expected  # whether they are numbers turns out when the line is read
     count = 0
     for field in reversed(fields):
         try:

@@ -150,11 +150,11 @@ def _check_data(
         if used != steps:
             raise OptionError(
                 f"{name} was prepared with other normalisation steps than the config's; "
-                f"expected {', '.join(steps)}, found {', '.join(used)}"
+                f"expected {', '.join(steps)}, not {', '.join(used)}"
             )
     for name, pairs in dev.items():
         if pairs.same_author is None:
-            raise OptionError(f"the dev set '{name}' is no pair set; make it with prepare_pairs")
+            raise OptionError(f"the dev set '{name}' is not a pair set; make it with prepare_pairs")
         if pairs.same_author.all() or not pairs.same_author.any():
             raise OptionError(
                 f"the dev set '{name}' has only one class of pairs, which no score can rank; "
@@ -308,7 +308,7 @@ def make_ensemble(
         shared, times = Counter(listed).most_common(1)[0]
         if None in listed or 2 * times <= len(listed):
             shared = None
-        if shared is not None:  # of most members: once, for all that have no list of their own
+        if shared is not None:  # of most members: once, for all without another list
             (folder / AUTHORS.name).write_text(shared, "utf-8")
         for name, authors in zip(names, listed, strict=True):
             if authors is not None and authors != shared:

@@ -84,7 +84,7 @@ def score_pairs(model: SiameseModel, data: DeviceCorpus) -> PairScores:
     units = torch.nn.functional.normalize(levs - levs.mean(0), dim=1)  # (documents, lev_size)
     cosine = (units[0::2] * units[1::2]).sum(1)  # (pairs,)
     if not bool(torch.isfinite(factors).all() and torch.isfinite(distance).all()):
-        raise diverged("a dev score is no number")
+        raise diverged("a dev score is not finite")
 
     def numbers(scores: Tensor) -> FloatArray:
         return scores.double().cpu().numpy()

@@ -457,13 +457,6 @@ def test_the_vector_of_no_topic_is_learnt_from_documents_without_one_only() -> N
     assert (network.word_vectors.weight.grad[4] != 0).all()
 
 
-def test_word_vectors_can_be_kept_as_they_are() -> None:
-    kept = Network(TOKEN_TYPES, CHARACTERS, replace(SMALL, train_word_vectors=False))
-    kept(batch_of([Text([[1, 2]], [4])])).levs.sum().backward()
-    assert kept.word_vectors.weight.grad is None
-    assert NETWORK.word_vectors.weight.requires_grad
-
-
 def test_the_vectors_of_padding_are_zero() -> None:
     assert (NETWORK.word_vectors.weight[PADDING] == 0).all()
     assert (NETWORK.characters.embedding.weight[PADDING] == 0).all()
