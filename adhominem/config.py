@@ -1,4 +1,4 @@
-"""Settings that can be changed one by one, as `--set encoder.lev_size=80` does it."""
+"""BaseConfig that can be changed one by one, as `--set encoder.lev_size=80` does it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from adhominem.records import Options, from_json, to_json
 Preset = TypeVar("Preset")
 
 
-class Settings(Options):
+class BaseConfig(Options):
     """The base of configurations: dataclasses of options, in groups or by themselves."""
 
-    # Settings that earlier versions had, and the value that means what is done today.
+    # BaseConfig that earlier versions had, and the value that means what is done today.
     dropped: ClassVar[tuple[tuple[str, object], ...]] = ()
 
     def with_setting(self, setting: str) -> Self:

@@ -135,7 +135,7 @@ def pair_files(
 
 
 @dataclass(frozen=True)
-class LevTable:
+class EncodedTable:
     """The table of LEVs that was written."""
 
     output: Path
@@ -154,7 +154,7 @@ def encode(
     force: bool = False,
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
-) -> LevTable:
+) -> EncodedTable:
     """Write the LEV of every text to a .parquet file, row group by row group, or to a .npz file.
 
     Where not a single text can be read, that is an error, and what was there stays; with `force`
@@ -203,7 +203,7 @@ def encode(
                 "no text can be read here; expected one or more, or --force for an empty table",
                 sources[0].path if sources else None,
             )
-    return LevTable(output, documents, verifier.lev_size)
+    return EncodedTable(output, documents, verifier.lev_size)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from adhominem.config import Settings
+from adhominem.config import BaseConfig
 from adhominem.ngrams.table import NgramOptions
 from adhominem.records import (
     OneOf,
@@ -49,7 +49,7 @@ class NgramTrainingOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NgramConfig(Settings):
+class NgramConfig(BaseConfig):
     """All settings of an n-gram model and its training.
 
     form    projection: a learnt projection to a LEV of few dimensions; profile: the weighted

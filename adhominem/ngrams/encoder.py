@@ -176,7 +176,7 @@ class NgramEncoder:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _PassageCounts:
     """What is read at once of a text, by its passages."""
 
     inside: BoolArray  # (all passages,): which of them it has a piece of
@@ -201,7 +201,7 @@ class NgramVariants:
             cells = np.bincount(passage * shape[1] + column, minlength=shape[0] * shape[1])
             # Floats are exact here, and NumPy has no fast product of whole numbers.
             counts = cells.reshape(shape).astype(np.float32)
-            self._parts.append(_Part(inside, columns, counts))
+            self._parts.append(_PassageCounts(inside, columns, counts))
 
     def levs(self, times: IntArray) -> Array32:
         """(variants, lev_size): the LEVs; `times` (variants, passages) are how often each is there.

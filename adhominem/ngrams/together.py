@@ -41,7 +41,7 @@ def parts_of(length: int, longest: int) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class _Counts:
+class _Occurring:
     """The n-grams that occur in a text, or in a part of it."""
 
     places: IntArray  # (n-grams,), rising
@@ -49,7 +49,7 @@ class _Counts:
     firsts: IntArray  # (channels + 1,): where the n-grams of each channel begin, and the end
 
 
-Texts = Sequence[Sequence[_Counts]]  # of each text, its parts
+Texts = Sequence[Sequence[_Occurring]]  # of each text, its parts
 
 
 class NgramsTogether:
@@ -59,7 +59,7 @@ class NgramsTogether:
         self._counter = NgramCounter(*(encoder.table for encoder in encoders))
         self._longest = encoders[0].longest
         self._encoders = [
-            (_Profile if encoder.is_profile else _Projection)(encoder, self._counter, at)
+            (_ByProfile if encoder.is_profile else _ByProjection)(encoder, self._counter, at)
             for at, encoder in enumerate(encoders)
         ]
 
@@ -74,7 +74,7 @@ class NgramsTogether:
     def _counted(self, texts: Numbered) -> Iterator[Texts]:
         """The counts of all texts, some at a time."""
         rows, tables = self._counter.look_up(texts)
-        batch: list[list[_Counts]] = []
+        batch: list[list[_Occurring]] = []
         first = parts = 0
         for tokens in texts.documents:
             borders = parts_of(len(tokens), self._longest)
@@ -87,11 +87,11 @@ class NgramsTogether:
         if batch:
             yield batch
 
-    def _part(self, tables: TypePlaces, rows: IntArray) -> _Counts:
+    def _part(self, tables: TypePlaces, rows: IntArray) -> _Occurring:
         places, levels = tables.occurring(rows)
         np.log(levels, out=levels)
         levels += 1
-        return _Counts(places, levels, np.searchsorted(places, self._counter.starts))
+        return _Occurring(places, levels, np.searchsorted(places, self._counter.starts))
 
 
 class _Weighted:
@@ -108,7 +108,7 @@ class _Weighted:
         by_place[self._places] = values
         return by_place
 
-    def _values(self, counts: _Counts) -> Array32:
+    def _values(self, counts: _Occurring) -> Array32:
         """(n-grams,): weighted, each channel of the same length, one in all."""
         values = counts.levels * self._weights[counts.places]
         # In double precision, for it not to matter in which order what is counted stands.
@@ -122,7 +122,7 @@ class _Weighted:
         return np.asarray(values)
 
 
-class _Profile(_Weighted):
+class _ByProfile(_Weighted):
     """An encoder in which each n-gram has a dimension."""
 
     def __init__(self, encoder: NgramEncoder, counter: NgramCounter, number: int) -> None:
@@ -148,14 +148,14 @@ class _Profile(_Weighted):
         columns = np.concatenate(places)
         return SparseRows.of_counts(counts, columns, np.concatenate(values), self.lev_size)
 
-    def _of_part(self, counts: _Counts) -> AnyFloats:
+    def _of_part(self, counts: _Occurring) -> AnyFloats:
         """(lev_size,)"""
         dimensions = self._dimension[counts.places]
         lev = np.bincount(dimensions, self._values(counts), self.lev_size)
         return lev.astype(np.float64, copy=False)  # whole numbers where there is no n-gram
 
 
-class _Projection(_Weighted):
+class _ByProjection(_Weighted):
     """An encoder in which each n-gram has a row of a matrix."""
 
     def __init__(self, encoder: NgramEncoder, counter: NgramCounter, number: int) -> None:
@@ -179,7 +179,7 @@ class _Projection(_Weighted):
             np.add.at(levs, np.repeat(np.arange(len(texts)), sizes), of_parts(parts, shares))
         return levs
 
-    def _in_c(self, parts: Sequence[_Counts], shares: Array32) -> Array32:
+    def _in_c(self, parts: Sequence[_Occurring], shares: Array32) -> Array32:
         """(parts, lev_size): only what is counted is multiplied."""
         columns, values = [], []
         for counts, share in zip(parts, shares, strict=True):
@@ -196,7 +196,7 @@ class _Projection(_Weighted):
         self._compiled.project(self._projection, firsts, *together, levs)
         return levs
 
-    def _in_numpy(self, parts: Sequence[_Counts], shares: Array32) -> Array32:
+    def _in_numpy(self, parts: Sequence[_Occurring], shares: Array32) -> Array32:
         """(parts, lev_size): a product of matrices, of the columns that any part has."""
         columns, size = len(self._projection), self.lev_size
         all_values = np.zeros((_filled_up(len(parts)), columns + 1), np.float32)

@@ -28,6 +28,7 @@ from adhominem.errors import OptionError
 from adhominem.ngrams.config import NgramTrainingOptions
 from adhominem.ngrams.counter import NgramCounter
 from adhominem.ngrams.table import NgramTable
+from adhominem.paper.network import on_device
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
 
 Event = dict[str, Any]
@@ -50,19 +51,20 @@ class DeviceNgrams:
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
         counter = NgramCounter(table)  # whose places are columns, plus one; 0 is not counted
         grams, lengths, whole = counter.of_types(corpus.types)
-        self._ends = self._send(np.append(0, np.cumsum(lengths)))  # (types + 1,)
-        self._grams = self._send(grams)
-        self._token, *symbols = map(self._send, whole.T)  # (types,) each
+        self._ends = on_device(np.append(0, np.cumsum(lengths)), device)  # (types + 1,)
+        self._grams = on_device(grams, device)
+        self._token, *symbols = (on_device(column, device) for column in whole.T)  # (types,) each
         self._bigrams = [
-            (of_types, size, self._send(places))
+            (of_types, size, on_device(places, device))
             for of_types, (size, places) in zip(symbols, counter.bigrams, strict=True)
         ]
 
     def count(self, documents: IntArray, starts: IntArray, lengths: IntArray) -> Tensor:
         """(documents, columns): how often each n-gram occurs in a part of each document."""
-        tokens = self._send(lengths)
+        tokens = on_device(lengths, self.device)
         document = torch.repeat_interleave(tokens)  # (tokens,)
-        begin = self._send(self.offsets[documents] + starts) - (tokens.cumsum(0) - tokens)
+        begin = on_device(self.offsets[documents] + starts, self.device)  # (documents,)
+        begin -= tokens.cumsum(0) - tokens
         place = torch.arange(len(document), device=self.device)
         types = self._tokens[begin[document] + place].long()  # (tokens,)
         counts = torch.zeros(len(documents) * self.columns, device=self.device)
@@ -88,9 +90,6 @@ class DeviceNgrams:
         """(documents, columns): how often each n-gram occurs in the first `longest` tokens."""
         lengths = np.minimum(self.lengths[documents], longest)
         return self.count(documents, np.zeros_like(documents), lengths)
-
-    def _send(self, values: npt.NDArray[np.integer]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64)).to(self.device)
 
 
 def weigh(counts: Tensor, weights: Tensor, channels: Sequence[slice]) -> Tensor:

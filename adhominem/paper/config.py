@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from adhominem.config import Settings, pick_preset
+from adhominem.config import BaseConfig, pick_preset
 from adhominem.paper.sampling import PairOptions
 from adhominem.records import (
     Longest,
@@ -115,7 +115,7 @@ class TrainingOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Settings):
+class Config(BaseConfig):
     """All settings of a model and its training. The default is the paper's."""
 
     dropped = (

@@ -17,6 +17,8 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
@@ -45,8 +47,16 @@ class Batch:
     documents: int
 
 
+def on_device(values: npt.NDArray[np.integer], device: torch.device) -> Tensor:
+    """Whole numbers as int64 on a device; nothing waits until they are there."""
+    tensor = torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor
+
+
 @dataclass(frozen=True)
-class Encoded:
+class EncodedBatch:
     """The LEVs of a batch, and where the network looked."""
 
     levs: Tensor  # (documents, lev_size)
@@ -229,7 +239,7 @@ class Network(nn.Module):
                 _SPREAD / rows.std()
             )
 
-    def forward(self, batch: Batch, masks: Masks | None = None) -> Encoded:
+    def forward(self, batch: Batch, masks: Masks | None = None) -> EncodedBatch:
         """The LEVs of a batch; with masks, as in training."""
         types = self.type_vectors(batch.type_words, batch.type_characters)
         prefixes = self.prefix_vectors(batch)
@@ -237,7 +247,7 @@ class Network(nn.Module):
         place = (batch.window_documents, batch.window_positions)
         shape = (batch.documents, batch.max_windows)
         levs, window_attention = self.document_vectors(windows, place, shape, masks)
-        return Encoded(levs, token_attention, window_attention)
+        return EncodedBatch(levs, token_attention, window_attention)
 
     def type_vectors(self, words: Tensor, characters: Tensor) -> Tensor:
         """(types, word_vector_size + filters): each token type once, however often it occurs."""

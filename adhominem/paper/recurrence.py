@@ -129,7 +129,7 @@ class BiLSTM:
         return hidden[:, :sequences]
 
 
-class Attention:
+class AttentionMean:
     """v' tanh(W h + b), a softmax over the steps of each sequence, the weighted mean."""
 
     def __init__(self, weights: Weights, name: str) -> None:
@@ -161,7 +161,7 @@ class Pooling:
 
     def __init__(self, weights: Weights, lstm: str, attention: str) -> None:
         """`lstm` and `attention` are names among the network's weights."""
-        self.lstm, self._attention = BiLSTM(weights, lstm), Attention(weights, attention)
+        self.lstm, self._attention = BiLSTM(weights, lstm), AttentionMean(weights, attention)
         pooling = self._attention
         self._kernel = (
             None
@@ -189,7 +189,7 @@ class FusedKernel:
         bias: Array32,
         score: Array32,
     ) -> None:
-        """Weights as `BiLSTM` and `Attention` have them."""
+        """Weights as `BiLSTM` and `AttentionMean` have them."""
         self._fused = compiled(_FUSED)
         assert self._fused is not None
         self._name, self._size, self._inner = name, len(recurrent[0]), len(score)

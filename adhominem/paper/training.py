@@ -23,7 +23,7 @@ from adhominem.errors import DivergedError, OptionError
 from adhominem.paper import distributed
 from adhominem.paper.config import DataOptions, TrainingOptions
 from adhominem.paper.losses import PairLabels, SiameseModel
-from adhominem.paper.network import Batch, Masks
+from adhominem.paper.network import Batch, Masks, on_device
 from adhominem.paper.sampling import DrawnPairs, batches, draw_epoch, why_no_pairs
 from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
 from adhominem.text.vocabulary import (
@@ -63,51 +63,48 @@ class DeviceCorpus:
         self.device = device
         self._offsets = corpus.offsets
         words = vocabulary.token_ids(corpus.types)  # (types,)
+        # (tokens,): the type of each token of all documents
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
         self._words = torch.from_numpy(words).to(device)
         characters = vocabulary.character_ids(corpus.types)  # (types, characters)
         self._characters = torch.from_numpy(characters).to(device)
-        self._topic_words = words[corpus.topic_tokens]  # of all topics in a row
+        self._topic_words = words[corpus.topic_tokens]  # (topic tokens,): of all topics in a row
         self._topic_offsets = corpus.topic_offsets
 
     def batch(
         self, documents: IntArray, windows: WindowTable, topics: npt.NDArray[np.int32]
     ) -> Batch:
         """Documents with these windows and topics; nothing waits for the device but the types."""
-        starts = self._send(self._offsets[documents][windows.documents] + windows.starts)
-        counts = self._send(windows.counts)
-        place = torch.arange(self.options.width, device=self.device)
-        place = place.minimum(counts[:, None] - 1)  # behind the end: the last token once more
-        types_at = self._tokens[starts[:, None] + place]  # (windows, tokens)
-        types, tokens = torch.unique(types_at, return_inverse=True)
+        starts = self._offsets[documents][windows.documents] + windows.starts  # (windows,)
+        counts = on_device(windows.counts, self.device)  # (windows,)
+        # (windows, tokens): behind the end stands the last token once more
+        place = torch.arange(self.options.width, device=self.device).minimum(counts[:, None] - 1)
+        types_at = self._tokens[
+            on_device(starts, self.device)[:, None] + place
+        ]  # (windows, tokens)
+        types, tokens = torch.unique(types_at, return_inverse=True)  # (types,), (windows, tokens)
         topic_words, topic_documents = self._prefixes(topics)
         return Batch(
             type_words=self._words[types].long(),
             type_characters=self._characters[types].long(),
             tokens=tokens,
             token_counts=counts,
-            window_documents=self._send(windows.documents),
-            window_positions=self._send(windows.positions),
+            window_documents=on_device(windows.documents, self.device),
+            window_positions=on_device(windows.positions, self.device),
             max_windows=int(windows.positions.max()) + 1,
-            topic_words=self._send(topic_words),
-            topic_documents=self._send(topic_documents),
+            topic_words=on_device(topic_words, self.device),
+            topic_documents=on_device(topic_documents, self.device),
             documents=len(documents),
         )
 
     def _prefixes(self, topics: npt.NDArray[np.int32]) -> tuple[IntArray, IntArray]:
         """Vocabulary ids of the topics' tokens, and the document of each."""
         known = np.flatnonzero(topics != UNKNOWN_LABEL)
-        begins = self._topic_offsets[topics[known]]
+        begins = self._topic_offsets[topics[known]]  # (documents with a topic,)
         sizes = self._topic_offsets[topics[known] + 1] - begins
         documents = np.repeat(known, sizes)
         inside = np.arange(len(documents)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return self._topic_words[np.repeat(begins, sizes) + inside].astype(np.int64), documents
-
-    def _send(self, values: IntArray) -> Tensor:
-        tensor = torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
-        if self.device.type == "cuda":
-            return tensor.pin_memory().to(self.device, non_blocking=True)
-        return tensor
 
 
 @dataclass(frozen=True)
@@ -333,7 +330,7 @@ def encode_documents(model: SiameseModel, data: DeviceCorpus, documents: IntArra
                 topics = np.full_like(topics, UNKNOWN_LABEL)
             levs.append(model.encode(data.batch(batch, windows, topics)))
     back = torch.from_numpy(np.argsort(order)).to(data.device)
-    return torch.cat(levs)[back]
+    return torch.cat(levs)[back]  # (documents, lev_size)
 
 
 def diverged(what: str) -> DivergedError:

@@ -46,7 +46,7 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
     path, types = Path(path), vocabulary.token_types
     # Words are UTF-8 bytes here: a file's words, of which few are wanted, need no decoding.
     wanted = {spelling.encode() for name in types for spelling in (name, name.lower())}
-    of_word: dict[bytes, _Entry] = {}
+    of_word: dict[bytes, _WordLine] = {}
     if bare_suffix(path) == ".bin":
         raise InputError(
             "word vectors in a binary form; expected text: fastText has a .vec beside its .bin, "
@@ -80,7 +80,7 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
     return WordVectors(vectors, known)
 
 
-class _Entry(NamedTuple):
+class _WordLine(NamedTuple):
     """A wanted word of a file."""
 
     word: bytes
@@ -105,7 +105,7 @@ def _header(line: bytes) -> tuple[int, int] | None:
     return int(fields[0]), int(fields[1])
 
 
-def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Iterator[_Entry]:
+def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Iterator[_WordLine]:
     """A word and its numbers in each line."""
     promised, count, number = 0, 0, 0
 
@@ -140,7 +140,7 @@ def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Ite
             except ValueError:
                 raise broken() from None
             with np.errstate(over="ignore"):
-                yield _Entry(word, values.astype(np.float32), number)
+                yield _WordLine(word, values.astype(np.float32), number)
     if count == 0:
         raise InputError(
             "there are no word vectors in the file; expected a word and its numbers in each line",

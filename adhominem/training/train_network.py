@@ -62,7 +62,7 @@ def train_member(task: Task[Config]) -> Path:
     if distributed.from_first(done.exists()):
         read_progress(task.folder, task.fingerprint())
         return done
-    run = _Run(task)
+    run = _NetworkRun(task)
     try:
         run.train()
         if run.journal is not None:
@@ -103,7 +103,7 @@ def pick_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-class _Run:
+class _NetworkRun:
     def __init__(self, task: Task[Config]) -> None:
         self.task = task
         config, corpus = task.config, task.corpus

@@ -40,13 +40,13 @@ from adhominem.training.fit_genres import (
 
 def train_ngrams(task: Task[NgramConfig], output: Path) -> None:
     """Learn and write the model. A run that was stopped goes on with the stage it was in."""
-    run = _Run(task)
+    run = _NgramRun(task)
     weights = run.learn()
     with write_folder(output) as folder:
         run.write(folder, weights)
 
 
-class _Run:
+class _NgramRun:
     def __init__(self, task: Task[NgramConfig]) -> None:
         self.task, self.config, corpus = task, task.config, task.corpus
         self._log = task.folder / "log.jsonl"

@@ -19,7 +19,7 @@ from adhominem.paper.network import (
     Attention,
     Batch,
     CharacterCNN,
-    Encoded,
+    EncodedBatch,
     MaskedBiLSTM,
     Masks,
     Network,
@@ -191,7 +191,7 @@ def slow_encode(network: Network, text: Text) -> SlowlyEncoded:
     return SlowlyEncoded(lev, token_attention, window_attention)
 
 
-def per_document(encoded: Encoded, some: Sequence[Text]) -> Iterator[SlowlyEncoded]:
+def per_document(encoded: EncodedBatch, some: Sequence[Text]) -> Iterator[SlowlyEncoded]:
     """What a batch says of each document, without the padding."""
     at = 0
     for index, text in enumerate(some):
