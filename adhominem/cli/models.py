@@ -28,7 +28,7 @@ from adhominem.cli import options as opt
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="E.g. encoder.lev_size=80."
 )
-@opt.number("--members", 1, "How many to train, with seeds that follow each other; their mean decides.")
+@opt.number("--members", 1, "How many to train, with consecutive seeds; their mean decides.")
 @opt.text("--device", "cpu, cuda, or auto.", default="auto")
 @opt.flag("--resume", "Go on with a run that was stopped.")
 @opt.seed

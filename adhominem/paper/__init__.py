@@ -30,7 +30,7 @@ as in the paper (arXiv:2008.10105).
     | both losses together                   | losses.py          | SiameseModel.losses          |
     | 4 the training, step by step           | training.py        | Trainer.epoch                |
     | by several processes                   | distributed.py     | share_levs                   |
-    | 4 Eq. 18, entropy curves               | evaluation/plots.py | draw_entropy_curves         |
+    | 4 Eq. 18, entropies                    | losses.py          | TwoCovarianceLayer.entropies |
     | 2.3 Eq. 17, the ensemble               | score/decision.py  | ensemble_probability         |
     | 2.3 non-answers by grid search         | evaluation/pan.py  | best_delta                   |
     | 4 a row of Table 2                     | evaluation/pan.py  | table_row                    |

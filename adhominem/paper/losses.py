@@ -164,6 +164,15 @@ class TwoCovarianceLayer(nn.Module):
         """The Cholesky factors of B and W, each (lev_size, lev_size), in float64."""
         return _factor(self.between_author_factor), _factor(self.within_author_factor)
 
+    @torch.no_grad()
+    def entropies(self) -> tuple[float, float]:
+        """Those of the between- and of the within-author Gaussian, in nats: Eq. 18."""
+        constant = 0.5 * self.author_mean.numel() * math.log(2 * math.pi * math.e)
+        between, within = (
+            constant - float(factor.diagonal().log().sum()) for factor in self.factors()
+        )
+        return between, within
+
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """(pairs, lev_size) twice to (pairs,): the log Bayes factor of each pair."""
         alone1, alone2, crossed, y2, constant = self._terms(first, second)

@@ -184,7 +184,9 @@ class _NetworkRun:
         if mean is None or mean > progress.best_score:
             progress.best_score, progress.best_epoch = mean or 0.0, progress.epoch
             self.best = weights_of(self.model)
-        between, within = self._entropies()
+        between, within = self.model.two_covariance.entropies()
+        if not (math.isfinite(between) and math.isfinite(within)):
+            raise diverged(f"the entropies are {between} and {within}")
         return {
             "event": "epoch",
             "member": self.task.member,
@@ -197,18 +199,6 @@ class _NetworkRun:
             "dev_auc": mean,
             "dev": scores,
         }
-
-    def _entropies(self) -> tuple[float, float]:
-        """The entropies of the between- and the within-author Gaussian, in nats."""
-        layer = self.model.two_covariance
-        constant = 0.5 * layer.author_mean.numel() * math.log(2 * math.pi * math.e)
-        with torch.no_grad():
-            between, within = (
-                constant - float(factor.diagonal().log().sum()) for factor in layer.factors()
-            )
-        if not (math.isfinite(between) and math.isfinite(within)):
-            raise diverged(f"the entropies are {between} and {within}")
-        return between, within
 
     def _save(self) -> None:
         if distributed.rank() == 0:
