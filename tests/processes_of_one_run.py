@@ -57,7 +57,7 @@ def write_loss_curves(
     rank: int, world: int, port: int, corpus: Path, configs: list[Config], results: Path
 ) -> None:
     join(rank, world, port)
-    with distributed.together(CPU):
+    with distributed.process_group(CPU):
         assert (distributed.rank(), distributed.world_size()) == (rank, world)
         curves = [loss_curve(PackedCorpus.open(corpus), config) for config in configs]
         (results / f"{rank}.json").write_text(json.dumps(curves))

@@ -29,7 +29,7 @@ as in the paper (arXiv:2008.10105).
     | 2.2 Eq. 16, its loss                   | losses.py          | bayes_factor_loss            |
     | both losses together                   | losses.py          | SiameseModel.losses          |
     | 4 the training, step by step           | training.py        | Trainer.epoch                |
-    | by several processes                   | distributed.py     | share_levs                   |
+    | by several processes                   | distributed.py     | gather_levs                   |
     | 4 Eq. 18, entropies                    | losses.py          | TwoCovarianceLayer.entropies |
     | 2.3 Eq. 17, the ensemble               | score/decision.py  | ensemble_probability         |
     | 2.3 non-answers by grid search         | evaluation/pan.py  | best_delta                   |

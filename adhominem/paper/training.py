@@ -210,7 +210,7 @@ class Trainer:
         self.model.train()
         with torch.no_grad():
             levs = self.model.encode(prepared.batch, prepared.masks)
-            self.model.start_two_covariance(distributed.share_levs(levs, prepared.pairs))
+            self.model.start_two_covariance(distributed.gather_levs(levs, prepared.pairs))
 
     def _draw(self, epoch: int) -> DrawnPairs:
         drawn = draw_epoch(
@@ -235,8 +235,8 @@ class Trainer:
         generator = torch.Generator(self._device).manual_seed(int(rng.integers(2**62)))
         masks = 2 * len(pairs) if self.options.masks == "document" else len(pairs)
         # Every process draws the numbers of the joint batch, and cuts windows of its own pairs.
-        mine = distributed.own_pairs(len(pairs))  # (own pairs,)
-        mine = np.concatenate([mine, len(pairs) + mine])  # (2 * own pairs,)
+        mine = distributed.local_pairs(len(pairs))  # (local pairs,)
+        mine = np.concatenate([mine, len(pairs) + mine])  # (2 * local pairs,)
         windows = consecutive_windows(lengths[mine], starts[mine], self._windows)
         authors = torch.from_numpy(labels.author[documents].astype(np.int64))
         return _Prepared(
@@ -294,8 +294,8 @@ class Trainer:
         Nothing waits for the device but the factorisations of the two-covariance layer.
         """
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
-            levs = self.model.encode(prepared.batch, prepared.masks)  # (2 * own pairs, lev_size)
-        levs = distributed.share_levs(levs, prepared.pairs)  # (2 * pairs, lev_size)
+            levs = self.model.encode(prepared.batch, prepared.masks)  # (2 * local pairs, lev_size)
+        levs = distributed.gather_levs(levs, prepared.pairs)  # (2 * pairs, lev_size)
         try:
             losses = self.model.losses(levs, prepared.labels)
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # no inverse any more
@@ -303,7 +303,7 @@ class Trainer:
         self.optimiser.zero_grad()
         loss = torch.stack(list(losses.values())).sum()
         (loss * scale).backward()  # type: ignore[no-untyped-call]
-        distributed.share_gradients(self.model.network, self.model)
+        distributed.reduce_gradients(self.model.network, self.model)
         return {**losses, "longest gradient": self._clip(scale)}
 
     def _clip(self, scale: float) -> Tensor:

@@ -86,7 +86,7 @@ def train(
     configs = [config.with_settings([f"training.seed={seed}"]) for seed in seeds]
     first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the one that writes
     picked = pick_device(device)
-    with locked(output) if first else nullcontext(), distributed.together(picked):
+    with locked(output) if first else nullcontext(), distributed.process_group(picked):
         finished, output, work = _places(Path(output), configs, resume)
         distributed.wait()  # until all have looked; from here on the first one writes
         if isinstance(config, NgramConfig) and not finished:

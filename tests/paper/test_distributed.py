@@ -91,8 +91,8 @@ def test_one_process_alone_is_no_group() -> None:
     assert distributed.from_first("anything") == "anything"
     distributed.wait()
     levs = torch.rand(6, 2)
-    assert distributed.share_levs(levs, 3) is levs
-    np.testing.assert_array_equal(distributed.own_pairs(3), [0, 1, 2])
+    assert distributed.gather_levs(levs, 3) is levs
+    np.testing.assert_array_equal(distributed.local_pairs(3), [0, 1, 2])
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 5])
@@ -104,7 +104,7 @@ def test_every_pair_has_an_owner_and_every_process_a_pair(
     owned = []
     for rank in range(world):
         monkeypatch.setattr(distributed, "rank", lambda rank=rank: rank)
-        owned.append(distributed.own_pairs(pairs))
+        owned.append(distributed.local_pairs(pairs))
     most = -(-pairs // world)
     assert all(1 <= len(own) <= most for own in owned)
     counted = [owned[pair % world][pair // world] for pair in range(pairs)]
