@@ -1,8 +1,5 @@
 """The public names, for type checkers; a test compares them with `__init__.py`."""
 
-from adhominem.config import Config as Config
-from adhominem.config import NgramConfig as NgramConfig
-from adhominem.config import preset as preset
 from adhominem.errors import AdHominemError as AdHominemError
 from adhominem.errors import AdHominemWarning as AdHominemWarning
 from adhominem.errors import InputError as InputError
@@ -18,13 +15,16 @@ from adhominem.jobs.attention import attention_of as attention_of
 from adhominem.jobs.corpora import encode as encode
 from adhominem.jobs.corpora import pair_files as pair_files
 from adhominem.jobs.corpora import prepare_files as prepare_files
+from adhominem.jobs.corpora import read_levs as read_levs
 from adhominem.jobs.corpora import split_files as split_files
 from adhominem.jobs.doctor import examine as examine
-from adhominem.jobs.lev_files import read_levs as read_levs
 from adhominem.model.folder import shipped_models as shipped_models
-from adhominem.pairs.pair_set import write_pair_set as write_pair_set
+from adhominem.ngrams.config import NgramConfig as NgramConfig
+from adhominem.pairs.cases import write_pair_set as write_pair_set
 from adhominem.pairs.split import SplitOptions as SplitOptions
 from adhominem.pairs.split import split as split
+from adhominem.paper.config import Config as Config
+from adhominem.paper.config import preset as preset
 from adhominem.paper.sampling import PairOptions as PairOptions
 from adhominem.paper.sampling import batches as batches
 from adhominem.paper.sampling import draw_epoch as draw_epoch

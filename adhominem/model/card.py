@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adhominem.config import Config, NgramConfig
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.model.calibration import CalibrationReport, Validation
 from adhominem.model.files import ModelFiles, reading
 from adhominem.model.layout import CARD
 from adhominem.model.writing import replace_files
+from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.table import CHANNELS, NgramTable
+from adhominem.paper.config import Config
 from adhominem.score.calibration import Calibration
 from adhominem.score.decision import probability_same_author
 from adhominem.text.vocabulary import Vocabulary

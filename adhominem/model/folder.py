@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.config import Config, NgramConfig
 from adhominem.errors import ModelError, OptionError
 from adhominem.model.files import ModelFiles, check_shapes, damaged, is_plain, reading, reason
 from adhominem.model.layout import (
@@ -37,6 +36,8 @@ from adhominem.model.layout import (
     ModelFile,
 )
 from adhominem.model.member import AnyModel, read_model
+from adhominem.ngrams.config import NgramConfig
+from adhominem.paper.config import Config
 from adhominem.records import from_json
 from adhominem.score.calibration import Calibration
 from adhominem.score.machine import MachineLook
@@ -159,7 +160,7 @@ def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
         form: type[Config | NgramConfig]
         form = Config if description["architecture"] == NETWORK else NgramConfig
         try:
-            configs.append(from_json(form, description["config"], "config"))
+            configs.append(form.from_json(description["config"]))
         except (LookupError, OptionError) as error:
             raise damaged(member.folder, f"{CONFIG.name}: {reason(error)}") from None
     return [read_model(*row) for row in zip(members, descriptions, configs, strict=True)]

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.arrays import Array32, FloatArray, IntArray
-from adhominem.config import Config, NgramConfig
-from adhominem.encoder import Encoder
+from adhominem.arrays import Array32, IntArray
 from adhominem.errors import MissingExtraError, OptionError
 from adhominem.model.files import Arrays, ModelFiles, Shapes, check_shapes, damaged, reading
 from adhominem.model.layout import CONFIG, NGRAM_LIST, STYLES, TOKENIZER, TYPICALITY, WEIGHTS
+from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import CHANNELS, NgramTable
-from adhominem.paper.options import EncoderOptions
+from adhominem.paper.config import Config, EncoderOptions
 from adhominem.paper.runtime import Encoded, Runtime
 from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score.genres import Genres
@@ -61,7 +60,7 @@ class Model(_Trained):
     vocabulary: Vocabulary
 
     def two_covariance(self) -> TwoCovariance:
-        """The Bayes factor of this model, for what its projection makes of LEVs."""
+        """The two-covariance layer that was trained with this network."""
         mean, *raw = (self.weights[name].astype(np.float64) for name in _TWO_COVARIANCE)
         between, within = (np.tril(factor, -1) + np.diag(np.exp(np.diag(factor))) for factor in raw)
         return TwoCovariance.from_factors(mean, between, within)
@@ -80,13 +79,6 @@ class Model(_Trained):
         windows = self.config.data.windows
         return Runtime(self.network_weights(), self.vocabulary, windows, threads)
 
-    def project(self, levs: FloatArray) -> FloatArray:
-        """What the two-covariance model sees of LEVs (documents, lev_size)."""
-        if not self.config.loss.projection_size:
-            return levs
-        weight, bias = (self.weights[f"projection.{name}"] for name in ("weight", "bias"))
-        return np.maximum(0, levs @ weight.T.astype(np.float64) + bias)
-
 
 @dataclass(frozen=True, kw_only=True)
 class NgramModel(_Trained):
@@ -102,6 +94,7 @@ class NgramModel(_Trained):
 
 
 AnyModel = Model | NgramModel
+Encoder = Runtime | NgramEncoder
 
 
 class Member:
@@ -140,7 +133,7 @@ class Member:
         times: IntArray,
         attention: Encoded | None = None,
     ) -> Array32:
-        """(variants, lev_size): see `encoders.protocol.Encoder.vary`.
+        """(variants, lev_size): see `Runtime.vary`.
 
         With the `attention` to the document, a network need not run anew for its windows.
         """
@@ -198,7 +191,7 @@ def _scorer(model: AnyModel) -> MemberScorer:
     if not isinstance(model, Model):
         raise damaged(model.folder, f"{STYLES.name}: an n-gram model without genres")
     with reading(model.folder, WEIGHTS.name):
-        return LayerMember(model.two_covariance(), model.project, model.config.lev_size)
+        return LayerMember(model.two_covariance(), np.asarray, model.config.lev_size)
 
 
 def _device_runtime(model: Model, device: str) -> Encoder:
@@ -305,16 +298,13 @@ def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
         len(SPECIAL) + len(vocabulary.characters),
     )
     lev_size = config.encoder.lev_size
-    size = config.loss.projection_size or lev_size
     mean, between, within = _TWO_COVARIANCE
     shapes: dict[str, tuple[int, ...]] = {
         **{f"network.{name}": shape for name, shape in network.items()},
-        mean: (size,),
-        between: (size, size),
-        within: (size, size),
+        mean: (lev_size,),
+        between: (lev_size, lev_size),
+        within: (lev_size, lev_size),
     }
-    if config.loss.projection_size:
-        shapes |= {"projection.weight": (size, lev_size), "projection.bias": (size,)}
     return {name: ("F32", shape) for name, shape in shapes.items()}
 
 

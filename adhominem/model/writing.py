@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.config import Config, NgramConfig
 from adhominem.errors import ModelError
 from adhominem.model.files import Arrays, ModelFiles, aside, read_generation, reading
 from adhominem.model.folder import FORMAT, PROSE_FORMAT, member_folders, validation_name
@@ -35,7 +34,9 @@ from adhominem.model.layout import (
     WEIGHTS,
 )
 from adhominem.model.member import BIGRAMS, STRINGS, Weights
+from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.table import NgramTable
+from adhominem.paper.config import Config
 from adhominem.records import strict_json, with_schema
 from adhominem.score.genres import Genres
 from adhominem.score.machine import MachineLook

@@ -11,8 +11,7 @@ import numpy as np
 
 from adhominem.arrays import AnyLevs, FloatArray, IntArray, Levs, Rows, SparseRows
 from adhominem.errors import OptionError
-from adhominem.pairs.duplicates import Fingerprint, fingerprint
-from adhominem.pairs.passages import Hashes
+from adhominem.pairs.passages import Fingerprint, Hashes, fingerprint
 from adhominem.score.genres import Group
 from adhominem.score.rows import column_means
 from adhominem.text.files import Document

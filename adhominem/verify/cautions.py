@@ -8,8 +8,7 @@ from math import exp, fsum, log
 
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.model.calibration import MisleadingRates
-from adhominem.pairs.duplicates import find_duplicates, fingerprint
-from adhominem.pairs.passages import TakenOut
+from adhominem.pairs.passages import TakenOut, find_duplicates, fingerprint
 from adhominem.score.population import Population
 from adhominem.score.prose import Departure
 from adhominem.score.typicality import Typicality

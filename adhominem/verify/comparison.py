@@ -14,8 +14,7 @@ import numpy as np
 
 from adhominem.arrays import AnyLevs, Array32, FloatArray, IntArray, Levs
 from adhominem.model.member import Member
-from adhominem.ngrams.encoder import NgramEncoder
-from adhominem.ngrams.variants import NgramVariants
+from adhominem.ngrams.encoder import NgramEncoder, NgramVariants
 from adhominem.pairs.passages import TakenOut
 from adhominem.paper.runtime import Encoded
 from adhominem.score.contributions import Contribution, ProductContribution

@@ -284,8 +284,8 @@ def test_a_damaged_checkpoint_is_gone_on_with_or_says_what_is_wrong(
 ) -> None:
     import torch
 
+    from adhominem.paper.losses import SiameseModel
     from adhominem.training.checkpoint import Progress, load_checkpoint, save_checkpoint
-    from adhominem.training.network_model import SiameseModel
 
     words = small_run.model.vocabulary
     sizes = len(words.token_types), len(words.characters)

@@ -21,7 +21,7 @@ from adhominem.errors import ModelError
 from adhominem.model.card import ensemble_card
 from adhominem.model.folder import read_models, read_scores
 from adhominem.model.writing import write_ensemble
-from adhominem.training.network_model import SiameseModel
+from adhominem.paper.losses import SiameseModel
 
 
 @pytest.fixture

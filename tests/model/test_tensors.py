@@ -116,8 +116,8 @@ def test_arrays_of_another_type_or_shape_are_refused() -> None:
 
 def test_the_network_has_the_weights_that_its_options_say(small_run: SmallRun) -> None:
     from adhominem.model.member import weight_shapes
+    from adhominem.paper.config import EncoderOptions
     from adhominem.paper.network import Network
-    from adhominem.paper.options import EncoderOptions
     from adhominem.text.vocabulary import SPECIAL
 
     for options in (small_run.config.encoder, EncoderOptions(window_lstm_size=7, lev_size=3)):

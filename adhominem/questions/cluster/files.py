@@ -21,7 +21,7 @@ from adhominem.jobs.encoded_corpus import (
 from adhominem.jobs.inputs import Watch, check_page_name, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
-from adhominem.pairs.duplicates import originals
+from adhominem.pairs.passages import originals
 from adhominem.questions.cluster.cluster import (
     ClusteredText,
     Clustering,

@@ -17,8 +17,7 @@ import numpy as np
 import adhominem
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.errors import OptionError
-from adhominem.pairs.duplicates import find_duplicates, fingerprint
-from adhominem.pairs.passages import without_shared
+from adhominem.pairs.passages import find_duplicates, fingerprint, without_shared
 from adhominem.questions.cautions import foreign_texts
 from adhominem.questions.contrast.habits import (
     GROUPS,

@@ -22,7 +22,7 @@ import numpy as np
 import adhominem
 from adhominem.arrays import AnyLevs, BoolArray, FloatArray, Rows
 from adhominem.errors import OptionError
-from adhominem.pairs.duplicates import originals
+from adhominem.pairs.passages import originals
 from adhominem.questions.cluster.cluster import Cluster, cluster_originals
 from adhominem.questions.map.tree import Join, join_all, leaf_order
 from adhominem.records import to_json, with_schema
