@@ -20,8 +20,7 @@ import numpy as np
 from measure import run
 
 import adhominem
-from adhominem.index.build import Writer, opened
-from adhominem.index.finish import finished
+from adhominem.index.build import Writer, finished, opened
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
 from adhominem.questions.search.link import Links, link_accounts

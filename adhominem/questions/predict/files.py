@@ -23,7 +23,7 @@ from adhominem.errors import InputError, OptionError
 from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.inputs import Watch, open_corpora, unwatched
 from adhominem.jobs.population import read_population
-from adhominem.jobs.workers import Encode, ahead_of, begun_ahead
+from adhominem.jobs.workers import EncoderPool, begun_ahead
 from adhominem.questions.predict.partial_answers import (
     Case,
     PartialAnswers,
@@ -257,13 +257,13 @@ class _Levs:
 
     def __init__(
         self,
-        encode: Encode,
+        encode: EncoderPool,
         no_statement_on: Callable[[Sequence[Document]], BoolArray],
         most_bytes: int,
     ) -> None:
         self._encode, self._no_statement_on = encode, no_statement_on
         self._most_bytes = most_bytes
-        self.ahead = ahead_of(encode)
+        self.ahead = encode.ahead
         self._bytes = 0  # of those that are kept
         self._kept: OrderedDict[bytes, Levs | InputError] = OrderedDict()
         # Those that are being encoded, in order, and where each will be.
