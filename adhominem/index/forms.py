@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, Rows
-from adhominem.score.members import GenreMember, LayerMember, MemberScorer, PopulationPart
-from adhominem.score.rows import products
+from adhominem.score.members import GenreMember, LayerMember, MemberScorer
+from adhominem.score.products import PopulationPart, Texts, products
 from adhominem.score.three_level import Comparison, Terms, noise_of
 
 
@@ -90,9 +90,9 @@ class GenreForm:
 
     def _comparison(self, rows: Rows, log_tokens: FloatArray) -> Comparison:
         """Of each text with itself."""
-        lengths = np.stack([log_tokens, log_tokens], axis=1)
-        sight = self.member.sight(rows, rows, lengths, self._part)
-        return Comparison(self.member.levels, self.member.genres, sight)
+        texts = np.arange(len(log_tokens))[:, None]
+        pairs = self.member.pairs(Texts(rows, log_tokens), texts, texts, self._part)
+        return Comparison(self.member.levels, pairs)
 
     @cached_property
     def basis(self) -> FloatArray:
@@ -113,7 +113,7 @@ class GenreForm:
         """Texts (texts, lev_size) of such lengths (texts,)."""
         comparison = self._comparison(rows, log_tokens)
         scales = comparison.scale[:, 0]
-        population = comparison.sight.population
+        population = comparison.pairs.population
         assert population is not None
         to_centre = products(rows, self.centre[None])[:, 0] - 0.5 * self.centre @ self.centre
         return Seen(
@@ -162,8 +162,8 @@ class LayerForm:
 
     def seen(self, rows: Rows, log_tokens: FloatArray) -> Seen:
         """Texts (texts, lev_size) of such lengths (texts,)."""
-        lengths = np.stack([log_tokens, log_tokens], axis=1)
-        evidence = self.member.evidence(rows, rows, lengths, self._part)
+        texts = np.arange(len(rows))[:, None]
+        evidence = self.member.evidence(Texts(rows, log_tokens), texts, texts, self._part)
         assert evidence.against is not None
         project, zeros = self.member.project, np.zeros(len(rows))
         moved = project(rows.astype(np.float64)) - project(self._part.mean[None])

@@ -31,7 +31,7 @@ from adhominem.index.packing import PackedLevs, packed_and_back
 from adhominem.index.store import Store
 from adhominem.index.threads import in_threads
 from adhominem.index.view import Points, PointTable, View
-from adhominem.score.factors import LogBayesFactors
+from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.population import Population
 from adhominem.verify.verifier import Verifier
 

@@ -44,8 +44,7 @@ from adhominem.index.forms import Form, Weighing, forms_of
 from adhominem.index.packing import Arrays
 from adhominem.score.decision import ensemble_log_bayes_factor
 from adhominem.score.population import Population
-from adhominem.score.scorer import Scorer
-from adhominem.score.sides import log_tokens_of
+from adhominem.score.scorer import Scorer, log_tokens_of
 
 SIZE = 768  # numbers of a code
 SAMPLE = 2_048  # texts that show the directions roughly

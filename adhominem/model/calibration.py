@@ -12,7 +12,7 @@ validation-*.safetensors    the log Bayes factor of each pair, by a map that has
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from hashlib import sha256
 from math import isfinite
@@ -36,6 +36,7 @@ from adhominem.model.layout import CALIBRATION, CARD, VALIDATION
 from adhominem.model.writing import replace_files
 from adhominem.records import from_json
 from adhominem.score.calibration import POPULATION, TEXTS, Calibration
+from adhominem.score.products import PairRows
 
 _OTHER_GENRE = "\n"  # stands for any that there are no cases of: no name has line ends
 _TYPES = {
@@ -77,7 +78,7 @@ class CalibrationEvidence:
 
 
 @dataclass(frozen=True)
-class Validation:
+class Validation(PairRows):
     """One entry a case under one condition."""
 
     genres: tuple[str, ...]  # the names of the pair sets
@@ -103,24 +104,6 @@ class Validation:
 
     def __len__(self) -> int:
         return len(self.log_bayes_factor)
-
-    def __getitem__(self, chosen: BoolArray) -> Validation:
-        arrays = {
-            field.name: getattr(self, field.name)[chosen]
-            for field in fields(self)
-            if field.name != "genres"
-        }
-        return replace(self, **arrays)
-
-    @classmethod
-    def joined(cls, parts: list[Validation]) -> Validation:
-        """All pairs of several, which name the same genres."""
-        arrays = {
-            field.name: np.concatenate([getattr(part, field.name) for part in parts])
-            for field in fields(cls)
-            if field.name != "genres"
-        }
-        return cls(parts[0].genres, **arrays)
 
     def like(self, words: int, genre: str, texts: int = 1, population: int = 0) -> LikeCases:
         """The cases found under like conditions, each once.

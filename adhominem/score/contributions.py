@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from adhominem.arrays import AnyFloats, FloatArray
-from adhominem.score.rows import products
+from adhominem.score.products import products
 from adhominem.score.three_level import Comparison
 
 
@@ -152,7 +152,7 @@ def product_of(
     if population_mean is not None:
         apart = population_mean - genres.middle
         here = here + float(centre.pull[0]) * (apart - (apart @ basis.T) @ basis)
-    sides = comparison.sight.of_side[0][0], comparison.sight.of_side[1][0]
+    sides = comparison.pairs.in_side[0][0], comparison.pairs.in_side[1][0]
     weights = [
         tuple(one[0][of] for one in both)
         for both, of in zip(comparison.weights, sides, strict=True)

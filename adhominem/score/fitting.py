@@ -18,12 +18,12 @@ import numpy.typing as npt
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.score.calibration import Conditions, Scores, Weights
 from adhominem.score.decision import probability_same_author
-from adhominem.score.genres import Genres
 from adhominem.score.members import GenreMember, MemberScorer
+from adhominem.score.products import PairRows
 from adhominem.score.three_level import (
     Evidence,
     Levels,
-    Sight,
+    PairGeometry,
     compare,
     restricted,
     unrestricted,
@@ -42,11 +42,10 @@ _ONE_GENRE = 20.0  # prior odds that two sides that somebody compares are of one
 
 
 @dataclass(frozen=True)
-class Cases:
-    """Cases of known authors under one condition, as the members see them."""
+class Cases(PairRows):
+    """Cases of known authors under one condition, and all that members need of them."""
 
-    genres: tuple[Genres | None, ...]  # that each member knows; None of one with its own layer
-    sights: tuple[Sight | Evidence, ...]  # of a member with its own layer, what that says
+    pairs: tuple[PairGeometry | Evidence, ...]  # for each member: see `MemberScorer.pairs`
     conditions: Conditions
     same_author: BoolArray  # (cases,)
 
@@ -67,38 +66,19 @@ class Fitted:
 
     def scores(self, cases: Cases) -> Scores:
         """What the members say of some cases."""
-        members = [
-            _evidence(*one)
-            for one in zip(self.levels, self.layer_weights, cases.genres, cases.sights, strict=True)
-        ]
-        return _scores(members, cases.conditions)
+        rows = zip(self.levels, self.layer_weights, cases.pairs, strict=True)
+        return Scores.of([_evidence(*row) for row in rows], cases.conditions)
 
     def log_bayes_factor(self, cases: Cases) -> FloatArray:
         """(cases,): without bounds."""
         return self.weights(self.scores(cases))
 
 
-def _evidence(
-    levels: Levels | None, weight: float, genres: Genres | None, sight: Sight | Evidence
-) -> Evidence:
-    if levels is not None and genres is not None and isinstance(sight, Sight):
-        return compare(levels, genres, sight)
-    assert isinstance(sight, Evidence)
-    against = sight.against
-    scaled = None if against is None else (weight * against[0], weight * against[1])
-    return replace(sight, log_bayes_factor=weight * sight.log_bayes_factor, against=scaled)
-
-
-def _scores(members: Sequence[Evidence], conditions: Conditions) -> Scores:
-    against = None
-    if members[0].against is not None:
-        first, second = (
-            np.sum([one.against[side] for one in members if one.against], axis=0) for side in (0, 1)
-        )
-        against = first, second
-    kept = next((one.kept for one in members if one.kept is not None), None)
-    factors = tuple(one.log_bayes_factor for one in members)
-    return Scores(factors, against, kept, np.zeros(len(conditions)), conditions)
+def _evidence(levels: Levels | None, weight: float, pairs: PairGeometry | Evidence) -> Evidence:
+    if isinstance(pairs, Evidence):
+        return pairs.times(weight)
+    assert levels is not None
+    return compare(levels, pairs)
 
 
 def fit(
@@ -200,17 +180,12 @@ class _Fitting:
         """The same; of each batch, members whose evidence is known are not asked again."""
         parts = []
         for batch, evidence in zip(self.batches, known, strict=True):
+            rows = zip(fitted.levels, fitted.layer_weights, batch.pairs, strict=True)
             members = [
-                _evidence(level, weight, genres, sight)
-                if evidence is None or evidence[at] is None
-                else evidence[at]
-                for at, (level, weight, genres, sight) in enumerate(
-                    zip(
-                        fitted.levels, fitted.layer_weights, batch.genres, batch.sights, strict=True
-                    )
-                )
+                _evidence(*row) if evidence is None or evidence[at] is None else evidence[at]
+                for at, row in enumerate(rows)
             ]
-            parts.append(fitted.weights(_scores(members, batch.conditions)))
+            parts.append(fitted.weights(Scores.of(members, batch.conditions)))
         return np.concatenate(parts)
 
     def derivatives(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -218,10 +193,8 @@ class _Fitting:
         fitted = self.unpack(values)
         evidence = [
             [
-                _evidence(*one)
-                for one in zip(
-                    fitted.levels, fitted.layer_weights, batch.genres, batch.sights, strict=True
-                )
+                _evidence(*row)
+                for row in zip(fitted.levels, fitted.layer_weights, batch.pairs, strict=True)
             ]
             for batch in self.batches
         ]

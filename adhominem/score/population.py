@@ -14,7 +14,7 @@ from adhominem.errors import OptionError
 from adhominem.pairs.duplicates import Fingerprint, fingerprint
 from adhominem.pairs.passages import Hashes
 from adhominem.score.genres import Group
-from adhominem.score.rows import column_means
+from adhominem.score.products import column_means
 from adhominem.text.files import Document
 
 _Levs = TypeVar("_Levs", bound=AnyLevs)

@@ -18,33 +18,25 @@ import numpy.typing as npt
 
 from adhominem.arrays import AnyLevs, FloatArray, IntArray, Levs, Rows, SparseRows
 from adhominem.errors import ModelError, OptionError
-from adhominem.score.calibration import Calibration, Conditions, Scores, Weights
+from adhominem.score.calibration import (
+    OTHERS,
+    Calibration,
+    Conditions,
+    LogBayesFactors,
+    Scores,
+    Weights,
+)
 from adhominem.score.contributions import Contribution
 from adhominem.score.decision import ensemble_log_bayes_factor
-from adhominem.score.factors import LogBayesFactors
-from adhominem.score.members import GenreMember, LayerMember, MemberScorer, PopulationPart
-from adhominem.score.members import Sides as MemberSides
+from adhominem.score.members import GenreMember, LayerMember, MemberScorer
 from adhominem.score.population import Population
-from adhominem.score.products import Table
-from adhominem.score.sides import (
-    Sides,
-    log_tokens_of,
-    pairs_of,
-    set_of,
-    some_of,
-    table_of,
-    texts_and_lengths,
-)
-from adhominem.score.three_level import Evidence
+from adhominem.score.products import PopulationPart, Sides, Texts, numbered
 
 OnPairs = Callable[[int], None]
 
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a plain LEV may have many thousand numbers
 _MORE_AT_ONCE = 4_096  # the same of LEVs of which zeros are not kept
-_OTHER_AUTHOR = float(
-    np.log(20)
-)  # log odds, prior, that two texts of a population have two authors
 _TABLE_AT_ONCE = 8_192  # pairs of a table of products
 
 
@@ -98,14 +90,19 @@ class Scorer:
         scores = self.scores(first, second, population)
 
         def alone(chosen: IntArray) -> Scores:
-            return self.scores(some_of(first, chosen), some_of(second, chosen))
+            one, other = (
+                side[chosen]
+                if isinstance(side, np.ndarray | Levs)
+                else [side[at] for at in chosen.tolist()]
+                for side in (first, second)
+            )
+            return self.scores(one, other)
 
         return self._with_population(scores, alone, even_if_strange)
 
     def among(
         self,
-        tables: Sequence[Table],
-        log_tokens: FloatArray,
+        texts: Sequence[Texts],
         first: IntArray,
         second: IntArray,
         population: IntArray | None = None,
@@ -118,8 +115,8 @@ class Scorer:
         answer says so: where pairs are ranked, all must be seen against the same one.
         """
         return self._with_population(
-            self.scores_among(tables, log_tokens, first, second, population),
-            lambda chosen: self.scores_among(tables, log_tokens, first[chosen], second[chosen]),
+            self.scores_among(texts, first, second, population),
+            lambda chosen: self.scores_among(texts, first[chosen], second[chosen]),
             even_if_strange,
         )
 
@@ -148,11 +145,47 @@ class Scorer:
             raise OptionError(
                 f"{len(first)} first sides, {len(second)} second ones; expected as many"
             )
+        parts, scores = self.parts(population), []
+        for at in _in_parts(first, second):
+            levs, *sides = numbered(first[at], second[at])
+            scores.append(self._scores(self.texts(levs), sides[0], sides[1], parts))
+        return Scores.joined(scores) if scores else self._nothing()
+
+    def scores_among(
+        self,
+        texts: Sequence[Texts],
+        first: IntArray,
+        second: IntArray,
+        population: IntArray | None = None,
+    ) -> Scores:
+        """As `scores`, of pairs among texts whose products are known: see `texts`.
+
+        Sides (pairs, texts) and population (texts,) are given by the numbers of their texts.
+        """
         parts = [
-            self._scores(first[slice(*part)], second[slice(*part)], population)
-            for part in _in_parts(first, second)
+            None if population is None else PopulationPart.among(one, population) for one in texts
         ]
-        return _joined(parts) if parts else self._nothing()
+        return self._scores(texts, first, second, parts)
+
+    def _scores(
+        self,
+        texts: Sequence[Texts],
+        first: IntArray,
+        second: IntArray,
+        population: Sequence[PopulationPart | None],
+    ) -> Scores:
+        """What each member says of pairs of sides (pairs, texts), by the numbers of their texts."""
+        evidence = [
+            member.evidence(one, first, second, part)
+            for member, one, part in zip(self.members, texts, population, strict=True)
+        ]
+        for one in evidence:
+            values = one.log_bayes_factor
+            if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
+                raise out_of_range(" ".join(["the model", *self.name.split(), "gives scores"]))
+        size = 0 if population[0] is None else population[0].texts
+        conditions = Conditions.of(texts[0].log_tokens, first, second, size)
+        return Scores.of(evidence, conditions, self.lead)
 
     def contributions(
         self, first: AnyLevs, second: AnyLevs, population: Population | None = None
@@ -161,18 +194,13 @@ class Scorer:
 
         They add up to it, as it is without bounds.
         """
-        scores = self.scores([first], [second], population)
-        log_tokens = _log_tokens([first], [second])
+        levs, *sides = numbered([first], [second])
+        texts, populations = self.texts(levs), self.parts(population)
+        scores = self._scores(texts, sides[0], sides[1], populations)
         slope = 1.0 if self.calibration is None else float(self.weights.slope(scores)[0])
         parts = [
-            member.contribution(one, other, log_tokens, part, slope)
-            for member, one, other, part in zip(
-                self.members,
-                self.columns(first),
-                self.columns(second),
-                self.parts(population),
-                strict=True,
-            )
+            member.contribution(one, sides[0], sides[1], part, slope)
+            for member, one, part in zip(self.members, texts, populations, strict=True)
         ]
         # What is no product of both sides is shared out as the members' own constants are.
         products = np.array([part.product for part in parts])
@@ -181,40 +209,16 @@ class Scorer:
         values = products + left * constants / constants.sum()
         return [part.of_value(float(value)) for part, value in zip(parts, values, strict=True)]
 
-    def tables(self, levs: AnyLevs, like: Sequence[Table] | None = None) -> list[Table]:
-        """Each member's products of LEVs (documents, lev_size), for `scores_among`.
+    def texts(self, levs: AnyLevs) -> list[Texts]:
+        """LEVs (texts, lev_size) in the columns of each member."""
+        log_tokens = log_tokens_of(levs)
+        return [Texts(columns, log_tokens) for columns in self.columns(levs)]
 
-        `like` are those of another scorer, of which a part can be taken over.
-        """
+    def tables(self, levs: AnyLevs, like: Sequence[Texts] | None = None) -> list[Texts]:
+        """The same with all their products, for `among`; `like` are those of another scorer."""
         others = [None] * len(self.members) if like is None else like
-        return [
-            member.table(columns, other)
-            for member, columns, other in zip(self.members, self.columns(levs), others, strict=True)
-        ]
-
-    def scores_among(
-        self,
-        tables: Sequence[Table],
-        log_tokens: FloatArray,
-        first: IntArray,
-        second: IntArray,
-        population: IntArray | None = None,
-    ) -> Scores:
-        """As `scores`, of pairs among texts whose products are known.
-
-        Sides (pairs, texts) and population (texts,) are given by the numbers of their texts, of
-        which `log_tokens` (texts,) are the lengths. All pairs have as many texts.
-        """
-        conditions = Conditions.of(
-            np.repeat([[float(first.shape[1])], [float(second.shape[1])]], len(first), axis=1),
-            np.stack([log_tokens[side].mean(axis=1) for side in (first, second)]),
-            0 if population is None else len(population),
-        )
-        evidence = [
-            member.evidence_among(table, log_tokens, first, second, population)
-            for member, table in zip(self.members, tables, strict=True)
-        ]
-        return _scores_of(evidence, conditions, self.lead)
+        rows = zip(self.members, self.texts(levs), others, strict=True)
+        return [member.with_products(texts, other) for member, texts, other in rows]
 
     def without(self, genre: str) -> Scorer:
         """This scorer as if a genre were unknown."""
@@ -235,7 +239,7 @@ class Scorer:
                 self.split(population.lev_mean), self.columns(population.cohort), strict=True
             )
             population.memory[sizes] = [
-                PopulationPart(population.texts, population.authors, mean, levs, log_tokens)
+                PopulationPart(population.texts, population.authors, levs, log_tokens, mean)
                 for mean, levs in columns
             ]
         return list(population.memory[sizes])
@@ -296,18 +300,16 @@ class Scorer:
             return float(len(levs))
         factors = square(self.all_pairs(levs).log_bayes_factor)  # (texts, texts)
         np.fill_diagonal(factors, -np.inf)
-        same = 1 / (1 + np.exp(_OTHER_AUTHOR - np.clip(factors, -50, 50)))
+        same = 1 / (1 + np.exp(OTHERS - np.clip(factors, -50, 50)))
         return float((1 / (1 + same.sum(axis=1))).sum())
 
     def conditions(
         self, first: Sides, second: Sides, population: Population | None = None
     ) -> Conditions:
-        """Those of pairs of sides."""
-        sides = [texts_and_lengths(side) for side in (first, second)]
-        texts, log_tokens = (np.stack(of_sides) for of_sides in zip(*sides, strict=True))
-        if texts.min(initial=1) == 0:
-            raise OptionError("a side without documents; expected at least one")
-        return Conditions.of(texts, log_tokens, 0 if population is None else population.texts)
+        """What pairs of sides have, whoever wrote them."""
+        levs, *sides = numbered(first, second)
+        texts = 0 if population is None else population.texts
+        return Conditions.of(log_tokens_of(levs), sides[0], sides[1], texts)
 
     def unbounded(self, scores: Scores) -> FloatArray:
         """(pairs,): the log Bayes factors without bounds.
@@ -349,38 +351,10 @@ class Scorer:
         bounded = np.clip(bounded, lower, upper)
         return LogBayesFactors(unbounded, bounded, lower, upper, strange, two_genres, True)
 
-    def _scores(self, first: Sides, second: Sides, population: Population | None) -> Scores:
-        """Those of some pairs at once."""
-        conditions = self.conditions(first, second, population)
-        log_tokens = _log_tokens(first, second)
-        evidence = [
-            member.evidence(*sides, log_tokens, part)
-            for member, sides, part in zip(
-                self.members, self._sides(first, second), self.parts(population), strict=True
-            )
-        ]
-        for one in evidence:
-            values = one.log_bayes_factor
-            if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
-                raise out_of_range(" ".join(["the model", *self.name.split(), "gives scores"]))
-        return _scores_of(evidence, conditions, self.lead)
-
     def _nothing(self) -> Scores:
-        """Of no pairs."""
-        conditions = Conditions.of(np.zeros((2, 0)), np.zeros((2, 0)), 0)
+        """The scores of no pairs."""
+        conditions = Conditions(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0))
         return Scores((np.zeros(0),) * len(self.members), None, None, np.zeros(0), conditions)
-
-    def _sides(self, first: Sides, second: Sides) -> list[tuple[MemberSides, MemberSides]]:
-        """For each member its part of both; as tables, if each side of each pair has one text."""
-        tables = [table_of(side) for side in (first, second)]
-        if tables[0] is not None and tables[1] is not None:
-            columns = [self.columns(table) for table in tables if table is not None]
-            return [(one, other) for one, other in zip(*columns, strict=True)]
-        parts = [[self.columns(set_of(levs)) for levs in side] for side in (first, second)]
-        return [
-            ([part[at] for part in parts[0]], [part[at] for part in parts[1]])
-            for at in range(len(self.members))
-        ]
 
 
 def if_one_genre(log_bayes_factor: FloatArray, log_odds: FloatArray) -> FloatArray:
@@ -422,78 +396,24 @@ def _with_parameters(
     )
 
 
-def _scores_of(evidence: Sequence[Evidence], conditions: Conditions, lead: int) -> Scores:
-    """The members' evidence together."""
-    against = None
-    if all(one.against is not None for one in evidence):
-        first, second = (
-            np.sum([one.against[side] for one in evidence if one.against is not None], axis=0)
-            for side in (0, 1)
-        )
-        against = first, second
-    fits = [one.fit for one in evidence if one.fit is not None]
-    return Scores(
-        tuple(one.log_bayes_factor for one in evidence),
-        against,
-        next((one.kept for one in evidence if one.kept is not None), None),
-        np.asarray(np.sum(fits, axis=0)) if fits else np.zeros(len(conditions)),
-        conditions,
-        evidence[lead].one_genre,
-    )
+def log_tokens_of(levs: AnyLevs) -> FloatArray:
+    """(documents,): the last number of LEVs, the logarithm of how many tokens there are."""
+    return np.asarray(levs[:, -1], np.float64)
 
 
-def _joined(parts: Sequence[Scores]) -> Scores:
-    """The scores of several sets of pairs in a row, all with one population or none."""
-    if len(parts) == 1:
-        return parts[0]
-    against = None
-    if parts[0].against is not None:
-        first, second = (
-            np.concatenate([part.against[side] for part in parts if part.against is not None])
-            for side in (0, 1)
-        )
-        against = first, second
-    kept = [part.kept for part in parts if part.kept is not None]
-    one_genre = [part.one_genre for part in parts if part.one_genre is not None]
-    return Scores(
-        tuple(np.concatenate(one) for one in zip(*(part.members for part in parts), strict=True)),
-        against,
-        np.concatenate(kept) if kept else None,
-        np.concatenate([part.fit for part in parts]),
-        Conditions.joined([part.conditions for part in parts]),
-        np.concatenate(one_genre) if one_genre else None,
-    )
-
-
-def _log_tokens(first: Sides, second: Sides) -> FloatArray:
-    """(pairs, texts): of the texts of both sides, the first side's first; zeros where none is."""
-    tables = [table_of(side) for side in (first, second)]
-    if tables[0] is not None and tables[1] is not None:
-        return np.stack([log_tokens_of(table) for table in tables if table is not None], axis=1)
-    rows = [
-        np.concatenate([log_tokens_of(set_of(side)) for side in pair])
-        for pair in pairs_of(first, second)
-    ]
-    lengths = np.zeros((len(rows), max(map(len, rows), default=0)))
-    for row, values in zip(lengths, rows, strict=True):
-        row[: len(values)] = values
-    return lengths
-
-
-def _in_parts(first: Sides, second: Sides) -> Iterator[tuple[int, int]]:
-    """Where pairs begin and end that are scored together: as many texts as memory has room for."""
+def _in_parts(first: Sides, second: Sides) -> Iterator[slice]:
+    """Which pairs are scored together: as many texts as memory has room for."""
     if isinstance(first, np.ndarray | Levs) and isinstance(second, np.ndarray | Levs):
         plain = isinstance(first, np.ndarray) or isinstance(second, np.ndarray)
         at_once = _PAIRS_AT_ONCE if plain else _MORE_AT_ONCE
-        for at in range(0, len(first), at_once):
-            yield at, at + at_once
+        yield from (slice(at, at + at_once) for at in range(0, len(first), at_once))
         return
     begin, most = 0, 0
-    for at, sides in enumerate(pairs_of(first, second)):
-        texts = sum(len(set_of(levs)) for levs in sides)
+    for at, sides in enumerate(zip(first, second, strict=True)):
+        texts = sum(len(levs) if levs.ndim == 2 else 1 for levs in sides)
         if begin < at and max(most, texts) * (at + 1 - begin) > 2 * _PAIRS_AT_ONCE:
-            yield begin, at
+            yield slice(begin, at)
             begin, most = at, 0
         most = max(most, texts)
     if begin < len(first):
-        yield begin, len(first)
+        yield slice(begin, len(first))

@@ -37,9 +37,15 @@ from adhominem.score.members import MemberScorer
 from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
 from adhominem.text.writing import locked
-from adhominem.training.known_texts import Texts, read_sets
-from adhominem.training.simulate import CaseTexts, conditions
-from adhominem.training.simulated_cases import Part, SimulatedCases, merged
+from adhominem.training.simulate import (
+    CaseMaker,
+    CasePart,
+    CaseTexts,
+    Material,
+    conditions,
+    merged,
+    read_sets,
+)
 from adhominem.verify.verifier import Verifier, load
 
 LENGTHS = (100, 150, 250, 500, 1_000)  # words that texts are cut to, beside whole ones
@@ -56,7 +62,7 @@ _LENGTHS = (0.005, 0.998)  # shares of texts between which nearly all lengths li
 
 def calibrate_model(
     folder: str | Path,
-    sets: Mapping[str, Texts] | Iterable[str | Path],
+    sets: Mapping[str, Material] | Iterable[str | Path],
     *,
     lengths: Sequence[int] = LENGTHS,
     cases: int = _CASES,
@@ -113,7 +119,7 @@ def _calibrate(
     # As if it had never been calibrated: what it was calibrated to before must not count twice.
     scorer = Scorer.of([member.scorer for member in verifier.members], None, name=verifier.name)
     names = tuple(of_set.name for of_set in material)
-    parts: list[Part] = []
+    parts: list[CasePart] = []
     numbers: dict[object, int] = {}  # of all cases
     some: list[tuple[Levs, list[str]]] = []  # of each set: LEVs, and authors
     for of_set in material:
@@ -121,7 +127,7 @@ def _calibrate(
             continue
         levs = of_set.encode(encode, on_documents)
         some.append(_some_of(levs, of_set.documents))
-        simulated = SimulatedCases(scorer, of_set, levs, names, numbers)
+        simulated = CaseMaker(scorer, of_set, levs, names, numbers)
         for number, condition in enumerate(conditions()):
             drawn = of_set.cases(condition, cases, seed=number)
             if drawn is not None:
@@ -199,7 +205,7 @@ def _check_enough(texts: Mapping[str, Sequence[Document]]) -> None:
         )
 
 
-def _check_cases(parts: Sequence[Part]) -> None:
+def _check_cases(parts: Sequence[CasePart]) -> None:
     alone = [part.condition for part in parts if not part.condition.population[0]]
     same = sum(int(cases.same_author.sum()) for cases in alone)
     different = sum(map(len, alone)) - same
@@ -231,7 +237,7 @@ class CalibrationReports:
 class _Fitting:
     """The calibration of a model by some cases, and what it says of each without having seen it."""
 
-    def __init__(self, members: Sequence[MemberScorer], parts: Sequence[Part]) -> None:
+    def __init__(self, members: Sequence[MemberScorer], parts: Sequence[CasePart]) -> None:
         together = merged(parts)
         self.parts = parts = [part for part, _ in together]
         self.sizes = [len(part.condition) for part in parts]

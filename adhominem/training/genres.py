@@ -21,7 +21,7 @@ from adhominem.model.folder import (
 )
 from adhominem.model.layout import CALIBRATION, STYLES
 from adhominem.model.writing import genres_file, replace_files
-from adhominem.score.rows import column_means
+from adhominem.score.products import column_means
 from adhominem.text.readers import find_sources, read_documents
 from adhominem.text.writing import locked
 from adhominem.verify.verifier import load

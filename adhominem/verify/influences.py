@@ -16,7 +16,7 @@ from adhominem.arrays import FloatArray, Levs
 from adhominem.score.members import GenreMember
 from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer
-from adhominem.score.sides import Sides
+from adhominem.score.products import Sides
 from adhominem.score.three_level import USUAL_TOKENS
 from adhominem.verify.comparison import Comparison
 from adhominem.verify.verification import Likeness

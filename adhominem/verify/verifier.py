@@ -28,7 +28,7 @@ from adhominem.score.machine import MachineLook
 from adhominem.score.population import Population, each_once
 from adhominem.score.prose import Prose
 from adhominem.score.scorer import Scorer
-from adhominem.score.sides import Sides
+from adhominem.score.products import Sides
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of, with_text
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair

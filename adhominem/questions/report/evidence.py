@@ -21,7 +21,7 @@ from adhominem.model.files import ModelFiles
 from adhominem.model.folder import model_folder, model_hash
 from adhominem.questions.report.own_material import StudyFacts
 from adhominem.score.calibration import Calibration
-from adhominem.score.factors import LogBayesFactors
+from adhominem.score.calibration import LogBayesFactors
 from adhominem.verify.verification import Likeness, guessed_genre
 from adhominem.verify.verifier import Verifier
 
