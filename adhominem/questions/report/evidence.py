@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from adhominem.errors import ModelError, OptionError
-from adhominem.evaluation.bootstrap import exact_interval, interval, resampled
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.model.calibration import (
     CalibrationEvidence,
@@ -20,8 +19,8 @@ from adhominem.model.calibration import (
 from adhominem.model.files import ModelFiles
 from adhominem.model.folder import model_folder, model_hash
 from adhominem.questions.report.own_material import StudyFacts
-from adhominem.score.calibration import Calibration
-from adhominem.score.calibration import LogBayesFactors
+from adhominem.score.calibration import Calibration, LogBayesFactors
+from adhominem.statistics import exact_interval, interval, resampled
 from adhominem.verify.verification import Likeness, guessed_genre
 from adhominem.verify.verifier import Verifier
 
