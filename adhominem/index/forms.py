@@ -16,9 +16,10 @@ from typing import Protocol
 import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, Rows
+from adhominem.score.genres import noise_of
 from adhominem.score.members import GenreMember, LayerMember, MemberScorer
 from adhominem.score.products import PopulationPart, Texts, products
-from adhominem.score.three_level import Comparison, Terms, noise_of
+from adhominem.score.three_level import Comparison, Terms
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, BoolArray
+from adhominem.arrays import Array32, BoolArray, PairRows
 from adhominem.evaluation.likelihood_ratio import misleading_shares
 from adhominem.model.files import ModelFiles, check_shapes, reading
 from adhominem.model.folder import (
@@ -36,7 +36,6 @@ from adhominem.model.layout import CALIBRATION, CARD, VALIDATION
 from adhominem.model.writing import replace_files
 from adhominem.records import from_json
 from adhominem.score.calibration import POPULATION, TEXTS, Calibration
-from adhominem.score.products import PairRows
 
 _OTHER_GENRE = "\n"  # stands for any that there are no cases of: no name has line ends
 _TYPES = {

@@ -16,10 +16,9 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray
+from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray, PairRows
 from adhominem.errors import ModelError
 from adhominem.records import NotNegative, Within, from_json, to_json
-from adhominem.score.products import PairRows
 from adhominem.score.three_level import Evidence, Levels
 
 _LARGEST = 1e30  # no log Bayes factor comes near; much larger numbers end as infinite

@@ -9,25 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import BoolArray, FloatArray
+from adhominem.arrays import BoolArray, FloatArray, PairRows
 from adhominem.score.calibration import Conditions, Scores, Weights
 from adhominem.score.decision import probability_same_author
+from adhominem.score.genres import PairGeometry
 from adhominem.score.members import GenreMember, MemberScorer
-from adhominem.score.products import PairRows
-from adhominem.score.three_level import (
-    Evidence,
-    Levels,
-    PairGeometry,
-    compare,
-    restricted,
-    unrestricted,
-)
+from adhominem.score.three_level import Evidence, Levels, compare
 
 _STEP = 0.01  # of the search for the bounds, in decades
 _PRIOR = 2e-4  # how strongly parameters are held to where they start
@@ -290,3 +283,38 @@ def fit_one_genre(evidence: FloatArray, is_one: BoolArray) -> tuple[float, float
         values += np.linalg.solve(curvature, gradient)
     slope, constant = float(values[0]) / scale, float(values[1] + np.log(_ONE_GENRE))
     return (slope, constant) if slope > 0 else (0.0, 0.0)
+
+
+# Parameters in a row, each free to be any number, as they are fitted
+
+_POSITIVE = (
+    "known_genre",
+    "unknown_genre",
+    "known_genre_rest",
+    "unknown_genre_rest",
+    "genre_sharpness",
+    "genre_sharpness_alone",
+)
+
+
+def unrestricted(levels: Levels) -> FloatArray:
+    """(parameters,): variances and exponents as logarithms."""
+    values = [getattr(p, f.name) for p in (levels.genre_part, levels.rest) for f in fields(Part)]
+    values += [getattr(levels, name) for name in _POSITIVE]
+    logs = [np.log(max(value, 1e-12)) for value in values]
+    return np.array([*logs, levels.unknown_log_odds, levels.length_power])
+
+
+def restricted(values: FloatArray) -> Levels:
+    """The parameters that `unrestricted` made these numbers of."""
+    *logs, odds, power = values.tolist()
+    positive = [float(np.exp(value)) for value in logs]
+    size = len(fields(Part))
+    names = [field.name for field in fields(Part)]
+    genre_part, rest = (
+        Part(**dict(zip(names, positive[at : at + size], strict=True))) for at in (0, size)
+    )
+    singles = dict(zip(_POSITIVE, positive[2 * size :], strict=True))
+    return Levels(
+        genre_part=genre_part, rest=rest, unknown_log_odds=odds, length_power=power, **singles
+    )

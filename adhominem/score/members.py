@@ -18,16 +18,9 @@ import numpy as np
 from adhominem.arrays import FloatArray, IntArray, Rows
 from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score.contributions import Contribution, FactorContribution, product_of
-from adhominem.score.genres import Genres
+from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.products import PairProducts, PopulationPart, Texts, numbered, products
-from adhominem.score.three_level import (
-    Comparison,
-    Evidence,
-    Levels,
-    PairGeometry,
-    compare,
-    genre_shares,
-)
+from adhominem.score.three_level import Comparison, Evidence, Levels, compare, genre_shares
 
 
 class MemberScorer(Protocol):

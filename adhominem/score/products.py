@@ -9,12 +9,11 @@ multiplied once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adhominem.arrays import (
     AnyFloats,
@@ -31,8 +30,6 @@ from adhominem.arrays import (
 from adhominem.compiled import compiled
 from adhominem.errors import OptionError
 
-_SAME = 1e-8  # of the squared lengths of two texts: nearer to each other, they are one
-_FEWEST = 3  # texts that must be left of a population, for it to be measured without one of them
 _COLUMNS_AT_ONCE = 4_096  # of plain rows, in double precision
 _PLAIN_AT_ONCE = 512  # plain rows
 _ROWS_AT_ONCE = 128  # sparse rows that are made plain for a product of matrices: some 30 MB
@@ -41,45 +38,6 @@ _NOT_WORTH_TURNING_IN_C = 64  # the same, where the products are in C
 _FEW = 48  # rows: by fewer, sparse rows are multiplied number by number
 _COMPILED = 256  # rows: by more, tables by column would take much memory
 _RARE = 0.05  # share of rows: in columns that fewer of them have, numbers are multiplied one by one
-
-
-class PairRows:
-    """A dataclass whose arrays have a row for each pair, as have those of dataclasses in it."""
-
-    def __getitem__(self, chosen: slice | npt.NDArray[Any]) -> Self:
-        """The rows of some pairs."""
-        names = [one.name for one in fields(self)]  # type: ignore[arg-type]
-        return type(self)(**{name: _chosen(getattr(self, name), chosen) for name in names})
-
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """The pairs of several in a row, with zeros for texts that a pair lacks."""
-        if len(parts) == 1:
-            return parts[0]
-        names = [one.name for one in fields(cls)]  # type: ignore[arg-type]
-        return cls(**{name: _in_a_row([getattr(part, name) for part in parts]) for name in names})
-
-
-def _chosen(value: Any, rows: slice | npt.NDArray[Any]) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_chosen(one, rows) for one in value)
-    return value[rows] if isinstance(value, np.ndarray | PairRows) else value
-
-
-def _in_a_row(values: Sequence[Any]) -> Any:
-    """The arrays of several pairs in a row; what is not an array is the same for all."""
-    first = values[0]
-    if isinstance(first, tuple):
-        return tuple(_in_a_row(column) for column in zip(*values, strict=True))
-    if isinstance(first, PairRows):
-        return type(first).joined(values)
-    if not isinstance(first, np.ndarray):
-        return first
-    shape = np.max([array.shape for array in values], axis=0)[1:]
-    widths = [[(0, 0), *((0, n) for n in shape - array.shape[1:])] for array in values]
-    return np.concatenate(
-        [np.pad(array, w) if np.any(w) else array for array, w in zip(values, widths, strict=True)]
-    )
 
 
 Sides = AnyLevs | Rows | Sequence[AnyLevs | Rows]  # (pairs, size), one text a side; or sets
@@ -302,52 +260,6 @@ def _between(rows: Rows, numbers: IntArray) -> FloatArray:
         levs = rows[texts[there]]
         table[np.ix_(there, there)] = products(levs, levs)
     return between
-
-
-@dataclass(frozen=True)
-class Others:
-    """The population of each pair: all of its texts but those of the pair itself.
-
-    Where texts are compared that stand in their own population, each would be measured by itself.
-    """
-
-    texts: FloatArray  # (pairs,): how many
-    square: FloatArray  # (pairs,): of their mean
-    to_mean: FloatArray  # (pairs, texts): of the pair's texts with it
-    mean_to_genres: FloatArray  # (pairs, genres)
-    kept: BoolArray  # (pairs, cohort): which texts of the cohort are others
-    cohort_to_mean: FloatArray  # (pairs, cohort)
-    inside: FloatArray  # (pairs, texts): how many copies of each text stand in the population
-
-    @classmethod
-    def of(cls, pairs: PairProducts, cohort: Cohort) -> Others:
-        """Texts of a pair are known in the population by their distance, which is none."""
-        n, present = cohort.texts, pairs.in_side[0] | pairs.in_side[1]
-        squares = np.einsum("ptt->pt", pairs.between)[:, :, None] + cohort.squares
-        copies = squares - 2 * pairs.to_cohort <= _SAME * squares  # (pairs, texts, cohort)
-        copies &= present[:, :, None]
-        taken = np.zeros_like(copies[:, 0])  # (pairs, cohort)
-        for of_text in copies.transpose(1, 0, 2):  # each text of the cohort is a copy of one
-            of_text &= ~taken
-            taken |= of_text
-        copies &= (n - copies.sum(axis=(1, 2)) >= _FEWEST)[:, None, None]
-        inside = copies.sum(axis=2).astype(np.float64)  # (pairs, texts)
-        copied = copies.any(axis=1)  # (pairs, cohort)
-        left = n - copied.sum(axis=1).astype(np.float64)  # (pairs,)
-        # The mean of the others is the sum of all less that of the copies.
-        with_all = copied @ cohort.to_mean  # (pairs,)
-        among = np.einsum("ps,pst,pt->p", inside, pairs.between, inside)
-        to_copied = np.einsum("ps,pst->pt", inside, pairs.between)  # (pairs, texts)
-        cohort_to_copied = np.einsum("pt,ptc->pc", inside, pairs.to_cohort)  # (pairs, cohort)
-        return cls(
-            texts=left,
-            square=(n**2 * cohort.square - 2 * n * with_all + among) / left**2,
-            to_mean=(n * pairs.to_mean - to_copied) / left[:, None],
-            mean_to_genres=(n * cohort.mean_to_genres - copied @ cohort.to_genres) / left[:, None],
-            kept=~copied,
-            cohort_to_mean=(n * cohort.to_mean - cohort_to_copied) / left[:, None],
-            inside=inside,
-        )
 
 
 # Products of rows, of plain arrays and of sparse rows

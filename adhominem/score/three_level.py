@@ -22,18 +22,14 @@ training text from the centre of its genre.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adhominem.arrays import BoolArray, FloatArray
+from adhominem.arrays import BoolArray, FloatArray, PairRows
 from adhominem.records import NotNegative, Positive
-from adhominem.score.genres import Genres
-from adhominem.score.products import Cohort, Others, PairProducts, PairRows
+from adhominem.score.genres import Genres, PairGeometry, noise_of
 
-USUAL_TOKENS = 650.0
-_TOKENS = (60.0, 20_000.0)  # lengths beyond count as these
 _LEAST = 1e-8  # variance, squared length
 
 
@@ -61,127 +57,6 @@ class Levels:
     genre_sharpness: NotNegative = 0.4  # exponent of a population's evidence for a genre
     genre_sharpness_alone: NotNegative = 0.8  # of the compared texts', where they are all there is
     length_power: float = 0.6  # 1: each text counts as if it were as far from c as is expected
-
-
-@dataclass(frozen=True)
-class PairGeometry(PairRows):
-    """Where the texts of some pairs lie, from the middle of the known genres, for one member.
-
-    `genre` are coordinates in the directions in which genres differ, `rest` scalar products of what
-    is left. With a population, its mean comes from all its texts but those of the pair itself.
-    """
-
-    genres: Genres
-    in_side: tuple[BoolArray, BoolArray]  # (pairs, texts) each: which texts a side has
-    noise: FloatArray  # (pairs, texts): what a text's length makes of `length`
-    genre: FloatArray  # (pairs, texts, directions)
-    rest: FloatArray  # (pairs, texts, texts)
-    population: PopulationGeometry | None
-
-    @classmethod
-    def of(
-        cls, genres: Genres, pairs: PairProducts, log_tokens: FloatArray, cohort: Cohort | None
-    ) -> PairGeometry:
-        """From products of LEVs; `log_tokens` (pairs, texts) are the texts' lengths."""
-        present = pairs.in_side[0] | pairs.in_side[1]  # (pairs, texts)
-        genre = genres.coordinates(pairs.to_genres) * present[:, :, None]
-        to_middle = genres.to_middle(pairs.to_genres) * present  # (pairs, texts)
-        rest = pairs.between - to_middle[:, :, None] - to_middle[:, None, :] + genres.middle_square
-        rest *= present[:, :, None] & present[:, None, :]
-        rest /= genres.usual**2
-        rest -= genre @ genre.transpose(0, 2, 1)
-        population = None
-        if cohort is not None:
-            population = PopulationGeometry.of(genres, pairs, cohort, genre, to_middle)
-        return cls(genres, pairs.in_side, noise_of(log_tokens), genre, rest, population)
-
-    @property
-    def present(self) -> BoolArray:
-        """(pairs, texts): which texts there are."""
-        return self.in_side[0] | self.in_side[1]
-
-
-@dataclass(frozen=True)
-class PopulationGeometry(PairRows):
-    """Where a population lies for one member, for each pair without the texts of that pair."""
-
-    texts: FloatArray  # (pairs,)
-    authors: FloatArray  # (pairs,): several texts by one person say less of c
-    noise: FloatArray  # (pairs,): of its texts on average
-    mean: FloatArray  # (pairs, directions)
-    mean_square: FloatArray  # (pairs,): rest
-    to_mean: FloatArray  # (pairs, texts): rest
-    kept: BoolArray  # (pairs, cohort): which texts of the cohort are none of the pair's
-    cohort: FloatArray  # (cohort, directions); or (pairs, cohort, directions), if it differs
-    cohort_squares: FloatArray  # (cohort,), or (pairs, cohort): rest
-    cohort_to_mean: FloatArray  # (pairs, cohort): rest
-    to_cohort: FloatArray  # (pairs, texts, cohort): rest
-    inside: FloatArray  # (pairs, texts): how many copies of a text stood in the population
-
-    @classmethod
-    def of(
-        cls,
-        genres: Genres,
-        pairs: PairProducts,
-        cohort: Cohort,
-        genre: FloatArray,
-        to_middle: FloatArray,
-    ) -> PopulationGeometry:
-        """From products of LEVs."""
-        others = Others.of(pairs, cohort)
-        unit, square = genres.usual**2, genres.middle_square
-        mean = genres.coordinates(others.mean_to_genres)  # (pairs, directions)
-        middle = genres.to_middle(others.mean_to_genres)  # (pairs,)
-        coordinates = genres.coordinates(cohort.to_genres)  # (cohort, directions)
-        cohort_middle = genres.to_middle(cohort.to_genres)  # (cohort,)
-
-        def rest(
-            products: FloatArray, one: FloatArray, other: FloatArray, inside: FloatArray
-        ) -> FloatArray:
-            return (products - one - other + square) / unit - inside
-
-        return cls(
-            texts=others.texts,
-            authors=others.texts * (cohort.authors / cohort.texts),
-            noise=np.full(len(pairs), float(noise_of(cohort.log_tokens).mean())),
-            mean=mean,
-            mean_square=rest(others.square, middle, middle, np.square(mean).sum(axis=1)),
-            to_mean=rest(
-                others.to_mean, to_middle, middle[:, None], np.einsum("ptr,pr->pt", genre, mean)
-            ),
-            kept=others.kept,
-            cohort=coordinates,
-            cohort_squares=rest(
-                cohort.squares, cohort_middle, cohort_middle, np.square(coordinates).sum(axis=1)
-            ),
-            cohort_to_mean=rest(
-                others.cohort_to_mean, cohort_middle, middle[:, None], mean @ coordinates.T
-            ),
-            to_cohort=rest(
-                pairs.to_cohort, to_middle[:, :, None], cohort_middle, genre @ coordinates.T
-            ),
-            inside=others.inside,
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[PopulationGeometry]) -> PopulationGeometry:
-        """The pairs of several in a row, whose populations are as large."""
-        return super().joined([part._by_pair() for part in parts])
-
-    def _by_pair(self) -> PopulationGeometry:
-        """The same, with the cohort once for each pair."""
-        if self.cohort.ndim == 3:
-            return self
-        return replace(
-            self,
-            cohort=np.broadcast_to(self.cohort, (len(self.texts), *self.cohort.shape)),
-            cohort_squares=np.broadcast_to(self.cohort_squares, self.kept.shape),
-        )
-
-
-def noise_of(log_tokens: FloatArray) -> FloatArray:
-    """What a text's length makes of the variance that it adds: 1 at 650 tokens, less if longer."""
-    return np.asarray(np.sqrt(USUAL_TOKENS / np.clip(np.exp(log_tokens), *_TOKENS)))
 
 
 @dataclass(frozen=True)
@@ -541,38 +416,3 @@ def compare(levels: Levels, pairs: PairGeometry) -> Evidence:
     alone = Comparison(levels, replace(pairs, population=None))
     fit = comparison.log_density() - alone.log_density()
     return Evidence(factors, against, pairs.population.kept, fit)
-
-
-# Parameters in a row, each free to be any number, as they are fitted
-
-_POSITIVE = (
-    "known_genre",
-    "unknown_genre",
-    "known_genre_rest",
-    "unknown_genre_rest",
-    "genre_sharpness",
-    "genre_sharpness_alone",
-)
-
-
-def unrestricted(levels: Levels) -> FloatArray:
-    """(parameters,): variances and exponents as logarithms."""
-    values = [getattr(p, f.name) for p in (levels.genre_part, levels.rest) for f in fields(Part)]
-    values += [getattr(levels, name) for name in _POSITIVE]
-    logs = [np.log(max(value, 1e-12)) for value in values]
-    return np.array([*logs, levels.unknown_log_odds, levels.length_power])
-
-
-def restricted(values: FloatArray) -> Levels:
-    """The parameters that `unrestricted` made these numbers of."""
-    *logs, odds, power = values.tolist()
-    positive = [float(np.exp(value)) for value in logs]
-    size = len(fields(Part))
-    names = [field.name for field in fields(Part)]
-    genre_part, rest = (
-        Part(**dict(zip(names, positive[at : at + size], strict=True))) for at in (0, size)
-    )
-    singles = dict(zip(_POSITIVE, positive[2 * size :], strict=True))
-    return Levels(
-        genre_part=genre_part, rest=rest, unknown_log_odds=odds, length_power=power, **singles
-    )

@@ -18,17 +18,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
+from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs, PairRows
 from adhominem.errors import AdHominemWarning, InputError, OptionError
 from adhominem.jobs.workers import Encode, encode_documents
 from adhominem.model.calibration import Validation
 from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
 from adhominem.score.calibration import Conditions
 from adhominem.score.fitting import Cases
+from adhominem.score.genres import PairGeometry
 from adhominem.score.members import GenreMember
-from adhominem.score.products import PairRows, PopulationPart, Texts
+from adhominem.score.products import PopulationPart, Texts
 from adhominem.score.scorer import Scorer
-from adhominem.score.three_level import Evidence, PairGeometry
+from adhominem.score.three_level import Evidence
 from adhominem.text.excerpts import first_words
 from adhominem.text.files import Document, real_path
 from adhominem.text.pan import Pair

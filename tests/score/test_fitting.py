@@ -25,10 +25,11 @@ from adhominem.score.fitting import (
     fit_one_genre,
     group_weights,
 )
+from adhominem.score.fitting import unrestricted as in_a_row
+from adhominem.score.genres import PairGeometry
 from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.products import PopulationPart
-from adhominem.score.three_level import Evidence, Levels, PairGeometry, Part
-from adhominem.score.three_level import unrestricted as in_a_row
+from adhominem.score.three_level import Evidence, Levels, Part
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

@@ -13,9 +13,9 @@ from slow_two_covariance import seeds
 
 from adhominem.errors import OptionError
 from adhominem.score import products as module
+from adhominem.score.genres import Others
 from adhominem.score.products import (
     Cohort,
-    Others,
     PairProducts,
     PopulationPart,
     Sides,

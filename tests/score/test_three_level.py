@@ -23,20 +23,18 @@ from slow_three_level import (
 from slow_two_covariance import seeds
 
 from adhominem.records import from_json, to_json
-from adhominem.score.genres import Genres
+from adhominem.score.fitting import restricted, unrestricted
+from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.members import GenreMember
 from adhominem.score.products import PairProducts, PopulationPart, make_cohort
 from adhominem.score.three_level import (
     Comparison,
     Evidence,
     Levels,
-    PairGeometry,
     Part,
     compare,
     genre_shares,
     one_genre,
-    restricted,
-    unrestricted,
 )
 
 FloatArray = npt.NDArray[np.float64]

@@ -13,10 +13,10 @@ from adhominem.errors import OptionError
 from adhominem.model.calibration import Validation
 from adhominem.score.calibration import Bounds, Conditions
 from adhominem.score.fitting import Cases
-from adhominem.score.genres import Genres
+from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.members import GenreMember
 from adhominem.score.products import Texts
-from adhominem.score.three_level import Evidence, PairGeometry
+from adhominem.score.three_level import Evidence
 from adhominem.training.calibrate import _Fitting, _widened
 from adhominem.training.simulate import CasePart, merged
 
