@@ -103,6 +103,17 @@ def model_folder(model: str | Path) -> Path:
     )
 
 
+def changeable_folder(model: str | Path, what: str = "teach") -> Path:
+    """The folder of a model that may be changed; an OptionError if it comes with the package."""
+    folder = model_folder(model)
+    if is_shipped(folder):
+        raise OptionError(
+            f"{folder.name} comes with the package, and all that use it rely on it as it is; copy "
+            f"it first (cp -r {folder} my-model) and {what} the copy"
+        )
+    return folder
+
+
 def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     """Read a model, or an ensemble, with its calibration."""
     files = ModelFiles.at(folder)

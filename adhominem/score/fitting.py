@@ -20,7 +20,7 @@ from adhominem.score.calibration import Conditions, Scores, Weights
 from adhominem.score.decision import probability_same_author
 from adhominem.score.genres import PairGeometry
 from adhominem.score.members import GenreMember, MemberScorer
-from adhominem.score.three_level import Evidence, Levels, compare
+from adhominem.score.three_level import Evidence, Levels, Part, compare
 
 _STEP = 0.01  # of the search for the bounds, in decades
 _PRIOR = 2e-4  # how strongly parameters are held to where they start

@@ -21,7 +21,7 @@ from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.workers import Encode, encoder
 from adhominem.model.calibration import CalibrationReport, Validation, write_calibration
 from adhominem.model.card import calibrated_card, read_card
-from adhominem.model.folder import is_shipped, member_folders, model_folder
+from adhominem.model.folder import changeable_folder, member_folders
 from adhominem.model.writing import trained_on
 from adhominem.pairs.passages import without_recurring
 from adhominem.score.calibration import Bounds, Calibration, Conditions, cells
@@ -82,9 +82,7 @@ def calibrate_model(
     each condition counts by the root of its cases.
     """
     texts = read_sets(sets, skipped)
-    folder = model_folder(folder)
-    if is_shipped(folder):
-        raise copy_first(folder)
+    folder = changeable_folder(folder, "calibrate")
     _check_authors(folder, {one.author for documents in texts.values() for one in documents})
     # A notice that recurs under the texts of a set says nothing of their authors.
     material = [
@@ -97,14 +95,6 @@ def calibrate_model(
         verifier = load(folder, device=device)
         with encoder(folder, verifier, jobs, device) as encode:
             return _calibrate(folder, verifier, material, cases, encode, on_documents)
-
-
-def copy_first(folder: Path) -> OptionError:
-    """The error of calibrating a shipped model itself."""
-    return OptionError(
-        f"{folder.name} comes with the package, and all that use it rely on its calibration; "
-        f"copy it first (cp -r {folder} my-model) and calibrate the copy"
-    )
 
 
 def _calibrate(
