@@ -61,11 +61,11 @@ class ModelFiles:
 
     @classmethod
     def at(cls, folder: str | Path | ModelFiles) -> ModelFiles:
-        """Those of a folder; or as they are."""
+        """The files of a folder; files stay as they are."""
         return folder if isinstance(folder, ModelFiles) else cls(path_of(folder))
 
     def fetch(self, names: Mapping[str, int]) -> None:
-        """Read these files, each of so many bytes at most, unless they have been; parse JSON."""
+        """Read files unless they have been read, up to so many bytes of each; parse JSON."""
         root = self._root
         wanted = {
             self._prefix + name: largest
@@ -79,9 +79,9 @@ class ModelFiles:
             named = root.generation = read_generation(root.folder)
             asides = {aside(name, named[name]): name for name in wanted if name in named}
             # First these: what lies aside moves to its place before long.
-            found = read_files(root.folder, {place: wanted[name] for place, name in asides.items()})
+            moved = read_files(root.folder, {place: wanted[name] for place, name in asides.items()})
             read = dict.fromkeys(wanted) | read_files(root.folder, wanted)
-            read |= {asides[place]: data for place, data in found.items()}
+            read |= {asides[place]: data for place, data in moved.items()}
         root._contents |= read
         for name in wanted:
             if name.endswith(".json") and isinstance(data := root._contents[name], bytes):
@@ -91,7 +91,7 @@ class ModelFiles:
                     root._parsed[name] = error
 
     def has(self, file: ModelFile, name: str = "") -> bool:
-        """Whether there is anything of this name, be it damaged."""
+        """Whether there is anything of this name, even if it is damaged."""
         name = name or file.name
         if self._prefix + name not in self._root._contents:
             self.fetch({name: file.largest})
@@ -181,8 +181,8 @@ def reason(error: BaseException) -> str:
     """What an error says, in brief: a KeyError says next to nothing without its name."""
     message = str(error)
     speaks = isinstance(error, OSError | OptionError | ValueError) and message
-    told = message if speaks else repr(error)
-    return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
+    text = message if speaks else repr(error)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def damaged(folder: Path, why: str, remedy: str = "fetch or train it again") -> ModelError:
@@ -204,7 +204,7 @@ def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
         raise ValueError(f"it breaks off, or is no safetensors file: {error}") from None
     for name, array in arrays.items():
         if array.dtype.kind in "fc" and not np.isfinite(array).all():
-            raise ValueError(f"{name} has values that are no finite numbers")
+            raise ValueError(f"{name} has values that are not finite numbers")
         if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
             raise ValueError(f"{name} has values that are neither true nor false")
     length = int.from_bytes(data[:8], "little")

@@ -2,7 +2,7 @@
 
 The members' log Bayes factors are added up. With a population, the sum is also held against what
 each side has with the texts of the population (score normalisation, S-norm): some texts are like
-many. What is learnt from cases of known authors (`scoring.fitting`, `jobs.calibrate`) is the
+many. What is learnt from cases of known authors (`score.fitting`, `training.calibrate`) is the
 parameters of each member and the few weights here, and the bounds: beyond them there are too few
 cases of like conditions to support anything stronger, so nothing stronger is reported.
 """
@@ -45,7 +45,7 @@ class Conditions(PairRows):
     def of(
         cls, log_tokens: FloatArray, first: IntArray, second: IntArray, population: int
     ) -> Conditions:
-        """Of sides given by the numbers of their texts, whose lengths are `log_tokens` (texts,)."""
+        """From the numbers (pairs, texts) of each side's texts, and the lengths (texts,) of all."""
         texts, means = [], []
         for side in (first, second):
             present = side >= 0  # (pairs, texts)
@@ -65,7 +65,7 @@ class Scores(PairRows):
 
     members: tuple[FloatArray, ...]  # the log Bayes factor of each
     against: tuple[FloatArray, FloatArray] | None  # (pairs, cohort): each side with each text
-    kept: BoolArray | None  # (pairs, cohort): which texts of the population are not the pair's own
+    kept: BoolArray | None  # (pairs, cohort): which texts of the population are not in the pair
     fit: FloatArray  # how much better than none the population fits the texts; 0 without one
     conditions: Conditions
     one_genre: FloatArray | None = None  # (pairs,): that both sides are of one, where it matters
@@ -200,7 +200,7 @@ class Weights:
         return mean, deviation
 
     def _usual_of(self, scores: Scores) -> Usual | None:
-        """That of both sides; None without a population, or if it counts for nothing."""
+        """`usual` for both sides; None without a population, or if it has no weight."""
         if scores.against is None or not self.snorm:
             return None
         return [self.usual(against, scores.kept) for against in scores.against]
@@ -262,7 +262,7 @@ def cells(conditions: Conditions) -> npt.NDArray[np.int64]:
 class Calibration:
     """All that was learnt from cases of known authors: the members' parameters, weights, bounds."""
 
-    members: tuple[Levels | None, ...]  # None of one that goes by its own layer
+    members: tuple[Levels | None, ...]  # None for one that goes by its layer
     layer_weights: tuple[NotNegative, ...]  # of the log Bayes factors of such members; else 1
     weights: Weights
     lower_bound: _Bound  # of the log Bayes factor, where no bounds of its conditions are known

@@ -34,7 +34,7 @@ class Contribution(Protocol):
         """The part of it that is a product of both sides."""
 
     def of_value(self, value: float) -> Contribution:
-        """The same with another whole share: the product stays."""
+        """This contribution with another whole share; the product stays."""
 
     def shares(self, side: int) -> FloatArray:
         """(texts,): what each text of a side has of its half."""
@@ -45,7 +45,7 @@ class Contribution(Protocol):
 
 @dataclass(frozen=True)
 class ProductContribution:
-    """By the three-level model: a constant, and a product of both sides that is linear in each."""
+    """A share by the three-level model: a constant and a product of both sides, linear in each."""
 
     value: float  # 0 until it is known
     centre: FloatArray  # (size,): c
@@ -59,7 +59,7 @@ class ProductContribution:
         return float(sum(part.sum() for part in self.products))
 
     def of_value(self, value: float) -> ProductContribution:
-        """The same with another whole share: the product stays."""
+        """This contribution with another whole share; the product stays."""
         return replace(self, value=value)
 
     @property
@@ -83,14 +83,14 @@ class ProductContribution:
         return self.losses_along(side, text, along)
 
     def losses_along(self, side: int, text: int, along: FloatArray) -> FloatArray:
-        """(variants,): the same, of the LEVs' products with the direction of the text."""
+        """(variants,): what is lost, by the LEVs' products with the direction of the text."""
         here = self.levs[side][text] @ self.directions[side][text]
         return np.asarray(here - along)
 
 
 @dataclass(frozen=True)
 class FactorContribution:
-    """By a log Bayes factor that is asked again without a text, or with another in its place."""
+    """A share by a log Bayes factor that is computed again without a text, or with another one."""
 
     value: float  # 0 until it is known
     slope: float  # what a nat of it adds to the log Bayes factor of all members
@@ -107,7 +107,7 @@ class FactorContribution:
         return self.slope * self._here
 
     def of_value(self, value: float) -> FactorContribution:
-        """The same with another whole share."""
+        """This contribution with another whole share."""
         return replace(self, value=value)
 
     def shares(self, side: int) -> FloatArray:

@@ -137,15 +137,15 @@ class _Fitting:
             for one, weight in zip(fitted.levels, fitted.layer_weights, strict=True)
         ]
         weights = fitted.weights
-        own = [weights.constant]
+        row = [weights.constant]
         if self.with_population:
-            own += [weights.factor, weights.snorm, weights.snorm_constant, weights.snorm_small]
-            own += [float(np.log(weights.usual_deviation))]
-        return np.concatenate([*rows, own])
+            row += [weights.factor, weights.snorm, weights.snorm_constant, weights.snorm_small]
+            row += [float(np.log(weights.usual_deviation))]
+        return np.concatenate([*rows, row])
 
     def unpack(self, values: FloatArray) -> Fitted:
         """What `pack` made these numbers of."""
-        *rows, own = np.split(values, np.cumsum(self.sizes))
+        *rows, last = np.split(values, np.cumsum(self.sizes))
         levels = tuple(
             None if old is None else restricted(row)
             for row, old in zip(rows, self.start.levels, strict=True)
@@ -154,13 +154,13 @@ class _Fitting:
             float(np.exp(row[0])) if old is None else 1.0
             for row, old in zip(rows, self.start.levels, strict=True)
         )
-        return Fitted(levels, layers, self._weights(own))
+        return Fitted(levels, layers, self._weights(last))
 
-    def _weights(self, own: FloatArray) -> Weights:
+    def _weights(self, values: FloatArray) -> Weights:
         names = ("constant", "factor", "snorm", "snorm_constant", "snorm_small")
-        named: dict[str, float] = dict(zip(names, own.tolist(), strict=False))
+        named: dict[str, float] = dict(zip(names, values.tolist(), strict=False))
         if self.with_population:
-            named["usual_deviation"] = float(np.exp(own[-1]))
+            named["usual_deviation"] = float(np.exp(values[-1]))
         return replace(self.start.weights, **named)
 
     def factors(self, values: FloatArray) -> FloatArray:
@@ -168,7 +168,7 @@ class _Fitting:
         return self._factors(self.unpack(values), [None] * len(self.batches))
 
     def _factors(self, fitted: Fitted, known: Sequence[Any]) -> FloatArray:
-        """The same; of each batch, members whose evidence is known are not asked again."""
+        """(cases,): the log Bayes factors; `known` has the evidence of some members, by batch."""
         parts = []
         for batch, evidence in zip(self.batches, known, strict=True):
             rows = zip(fitted.levels, fitted.layer_weights, batch.pairs, strict=True)

@@ -1,7 +1,7 @@
 """What each member of a model says of pairs of its LEVs, in nats: one protocol, two ways.
 
     GenreMember  by the three-level model: genre, author, text
-    LayerMember  by the two-covariance layer that a network was trained with: the paper's own
+    LayerMember  by the two-covariance layer that a network was trained with: as in the paper
 
 A pair is two sides, each given by the numbers of its texts; -1 where it has fewer than others.
 """
@@ -24,7 +24,7 @@ from adhominem.score.three_level import Comparison, Evidence, Levels, compare, g
 
 
 class MemberScorer(Protocol):
-    """What one member says of its own LEVs, with a population or without one."""
+    """How one member scores pairs of its LEVs, with a population or without one."""
 
     @property
     def lev_size(self) -> int:
@@ -39,7 +39,7 @@ class MemberScorer(Protocol):
     ) -> PairGeometry | Evidence:
         """All that it needs of pairs of sides (pairs, texts), whatever its parameters are.
 
-        Of a member with a layer of its own that is what the layer says, with the weight 1.
+        For a member with a layer, that is what the layer says, with the weight 1.
         """
 
     def evidence(
@@ -69,7 +69,7 @@ class MemberScorer(Protocol):
 
 @dataclass(frozen=True)
 class GenreMember:
-    """By the three-level model of its LEVs."""
+    """A member that is scored by the three-level model of its LEVs."""
 
     genres: Genres
     levels: Levels = field(default_factory=Levels)
@@ -136,7 +136,10 @@ class GenreMember:
 
 @dataclass(frozen=True)
 class LayerMember:
-    """By the layer that a network was trained with; a population's mean is moved to its mean."""
+    """A network that is scored by the layer that it was trained with.
+
+    The mean of a population is moved to the mean of the layer.
+    """
 
     layer: TwoCovariance
     project: Callable[[FloatArray], FloatArray]  # what the layer sees of LEVs

@@ -81,7 +81,7 @@ class Population:
 
     @property
     def authors(self) -> float:
-        """By how many people its texts seem to be."""
+        """How many people seem to have written its texts."""
         return self.seeming_authors or float(self.texts)
 
     @property

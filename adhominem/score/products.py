@@ -185,7 +185,7 @@ def make_cohort(
 
 @dataclass(frozen=True)
 class PairProducts:
-    """Of some pairs, each with as many texts: what is missing of them is in neither side."""
+    """The products that some pairs need, each with as many texts: padding is in neither side."""
 
     in_side: tuple[BoolArray, BoolArray]  # (pairs, texts) each: which texts a side has
     between: FloatArray  # (pairs, texts, texts)

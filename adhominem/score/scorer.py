@@ -3,7 +3,7 @@
     LEVs of two sides ─ each member's evidence ─ added up and weighed ─ within bounds
 
 A side is one text or several by one author; sides come as a pair, as many pairs, or as all pairs
-of a corpus. A LEV here is those of the members in a row, of which each sees its own, and last the
+of a corpus. A LEV here is those of the members in a row, and last the
 logarithm of the number of tokens: what a text adds to its LEV depends on it.
 """
 
@@ -46,7 +46,7 @@ class Scorer:
 
     members: tuple[MemberScorer, ...]
     calibration: Calibration | None = None
-    lead: int = 0  # the member by whose LEVs genres are told
+    lead: int = 0  # the member by whose LEVs genres are guessed
     name: str = ""  # of the model, for errors
 
     @classmethod
@@ -71,7 +71,7 @@ class Scorer:
 
     @property
     def weights(self) -> Weights:
-        """Those of the calibration."""
+        """The weights of the calibration."""
         return Weights() if self.calibration is None else self.calibration.weights
 
     def __call__(
@@ -112,7 +112,7 @@ class Scorer:
         """The log Bayes factors of pairs among texts whose products are known: `scores_among`.
 
         With `even_if_strange`, a population that seems to be of another genre is used, and the
-        answer says so: where pairs are ranked, all must be seen against the same one.
+        answer says so: where pairs are ranked, all must be compared with the same one.
         """
         return self._with_population(
             self.scores_among(texts, first, second, population),
@@ -127,9 +127,9 @@ class Scorer:
         *,
         on_pairs: OnPairs = lambda count: None,
     ) -> LogBayesFactors:
-        """Of each two of the LEVs (documents, lev_size), in the order of `np.triu_indices`.
+        """The log Bayes factors of all pairs of LEVs (documents, lev_size), as `np.triu_indices`.
 
-        `on_pairs` hears of each pair once.
+        `on_pairs` is called with the number of pairs that are done.
         """
         parts = []
         first, second = np.triu_indices(len(levs), 1)
@@ -202,7 +202,7 @@ class Scorer:
             member.contribution(one, sides[0], sides[1], part, slope)
             for member, one, part in zip(self.members, texts, populations, strict=True)
         ]
-        # What is no product of both sides is shared out as the members' own constants are.
+        # What is not a product of both sides is shared out as the members' own constants are.
         products = np.array([part.product for part in parts])
         constants = np.abs([float(one[0]) for one in scores.members] - products / slope) + 1e-9
         left = float(self.unbounded(scores)[0]) - products.sum()
@@ -215,7 +215,10 @@ class Scorer:
         return [Texts(columns, log_tokens) for columns in self.columns(levs)]
 
     def tables(self, levs: AnyLevs, like: Sequence[Texts] | None = None) -> list[Texts]:
-        """The same with all their products, for `among`; `like` are those of another scorer."""
+        """LEVs as `texts` returns them, with all products, for `among`.
+
+        Products that do not depend on the scorer are taken from another scorer's, `like`.
+        """
         others = [None] * len(self.members) if like is None else like
         rows = zip(self.members, self.texts(levs), others, strict=True)
         return [member.with_products(texts, other) for member, texts, other in rows]
@@ -280,7 +283,7 @@ class Scorer:
         return self.columns(levs)[self.lead].astype(np.float64)
 
     def genre_shares(self, levs: AnyLevs) -> dict[str, float]:
-        """Of which known genre texts (texts, lev_size) are, if of one: the likeliest first.
+        """The probability of each known genre for texts (texts, lev_size), the likeliest first.
 
         What is missing to 1 is the probability of a genre that is not known.
         """
@@ -292,7 +295,7 @@ class Scorer:
         return {member.genres.names[at]: round(float(shares[at]), 3) for at in order}
 
     def seeming_authors(self, levs: AnyLevs) -> float:
-        """By how many people texts (texts, lev_size) seem to be.
+        """How many people seem to have written texts (texts, lev_size).
 
         Each counts as one over how many texts, itself among them, seem to be by its author.
         """

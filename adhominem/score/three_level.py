@@ -10,7 +10,7 @@ densities, "one x made all of them" against "two did", with c integrated out. Ev
 closed form, for any number of texts a side and any population, none included. With c known and
 lengths alike it is the paper's score.
 
-A LEV is seen in two parts. In the directions in which known genres differ, c varies much, and a
+A LEV has two parts. In the directions in which known genres differ, c varies much, and a
 genre that the model does not know may lie anywhere; in all others c hardly varies. Inside a part
 all directions count alike, so scalar products of LEVs are all that is needed. They are not
 independent, as a Gaussian would have it: each part has an effective number of `directions`, by
@@ -157,7 +157,7 @@ def genre_shares(
 def one_genre(levels: Levels, pairs: PairGeometry) -> FloatArray:
     """(pairs,): the log Bayes factor, in nats, of one c for both sides against one for each.
 
-    By the directions in which genres differ, as if each side were by an author of its own.
+    Only directions in which genres differ count, as if each side were by another author.
     """
     part, genres = levels.genre_part, pairs.genres
     size, places = genres.directions, genres.places
@@ -199,7 +199,7 @@ class Evidence(PairRows):
 
     log_bayes_factor: FloatArray  # (pairs,)
     against: tuple[FloatArray, FloatArray] | None = None  # (pairs, cohort): each side, each text
-    kept: BoolArray | None = None  # (pairs, cohort): which of these are none of the pair's own
+    kept: BoolArray | None = None  # (pairs, cohort): which of these are not in the pair
     fit: FloatArray | None = None  # (pairs,): how much better the population fits than none
     one_genre: FloatArray | None = None  # (pairs,): see `one_genre`; without a population
 
@@ -211,7 +211,7 @@ class Evidence(PairRows):
 
 
 class Comparison:
-    """Both sides of some pairs as they are seen from the centre that they share."""
+    """Both sides of some pairs, as they depart from the centre that they share."""
 
     def __init__(self, levels: Levels, pairs: PairGeometry) -> None:
         self.levels, self.genres, self.pairs = levels, pairs.genres, pairs
@@ -336,10 +336,10 @@ class Comparison:
         expected = rest_variance + variance.sum(axis=1)[:, None]
         expected = expected + rest.author + text + part.author + genre_text
         scale = (expected / np.maximum(far + genre_far, _LEAST)) ** (levels.length_power / 2)
-        own, genre_own = (one[:, None] for one in self.side_variance[side])
-        terms = Terms.of(rest.author, rest_variance, own, text)
+        of_texts, genre_of_texts = (one[:, None] for one in self.side_variance[side])
+        terms = Terms.of(rest.author, rest_variance, of_texts, text)
         of_rest = terms.evidence(square, far * scale**2, product * scale)
-        terms = Terms.of(part.author / size, variance, genre_own / size, genre_text / size)
+        terms = Terms.of(part.author / size, variance, genre_of_texts / size, genre_text / size)
         of_genre = terms.constant.sum(axis=1, keepdims=True)
         of_genre = of_genre + of_side.times(of_side, terms.first, cohort)
         of_genre = of_genre + of_text.times(of_text, terms.second, cohort) * scale**2

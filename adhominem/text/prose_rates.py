@@ -1,7 +1,7 @@
 """What a text is like on its face: a few rates by which running prose is known.
 
 Each can be said in one sentence, and does not depend on how long a text is. Which rates are usual,
-`scoring.prose` learns from training texts.
+`score.prose` learns from training texts.
 """
 
 from __future__ import annotations

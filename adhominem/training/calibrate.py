@@ -75,7 +75,7 @@ def calibrate_model(
 
     Each set holds texts of one genre by known authors, as documents or as pairs, given by name or
     as a path; what cannot be read there goes to `skipped`. Cases are made of them under all
-    conditions that users have (`jobs.simulate`): several known texts or one, texts cut to one of
+    conditions that users have (see `simulate`): several known texts or one, texts cut to one of
     `lengths` words, populations of other authors' texts, small and large, or none; at most `cases`
     of each class, set and condition. Where the model knows a genre by the name of the set, half of
     the cases are seen as if it did not, and without a population all are, both ways. Each set under
@@ -166,10 +166,10 @@ def with_one_genre(
                 count = _OF_GENRE // len(others) + 1
                 first, second = (rng.integers(0, len(of), count) for of in (authors, names))
                 two = [authors[a] != names[b] for a, b in zip(first, second, strict=True)]
-                found = scorer.scores(levs[first[two]], theirs[second[two]]).one_genre
-                if found is not None:
-                    evidence.append(found)
-                    is_one.append(np.full(len(found), one))
+                log_odds = scorer.scores(levs[first[two]], theirs[second[two]]).one_genre
+                if log_odds is not None:
+                    evidence.append(log_odds)
+                    is_one.append(np.full(len(log_odds), one))
     slope, constant = fit_one_genre(np.concatenate(evidence), np.concatenate(is_one))
     weights = replace(calibration.weights, genre_slope=slope, genre_constant=constant)
     return replace(calibration, weights=weights)
@@ -180,16 +180,18 @@ def _check_enough(texts: Mapping[str, Sequence[Document]]) -> None:
     pieces = {(one.author, one.text) for documents in texts.values() for one in documents}
     counts = Counter(author for author, _ in pieces)
     several = sum(count > 1 for count in counts.values())
-    told = f"{len(pieces):,} texts by {len(counts):,} authors, {several:,} of them with two or more"
+    material = (
+        f"{len(pieces):,} texts by {len(counts):,} authors, {several:,} of them with two or more"
+    )
     if several < _FEWEST_AUTHORS:
         raise OptionError(
-            f"{told}; calibrating needs {_FEWEST_AUTHORS} authors with two texts or more, and "
+            f"{material}; calibrating needs {_FEWEST_AUTHORS} authors with two texts or more, and "
             f"better {_FEW_AUTHORS}: add texts, several by each author"
         )
     if several < _FEW_AUTHORS:
         warnings.warn(
-            f"{told}: how strong evidence can be rests on few people, and may come out otherwise "
-            f"with others; calibrate with {_FEW_AUTHORS} such authors or more",
+            f"{material}: how strong evidence can be rests on few people, and may come out "
+            f"otherwise with others; calibrate with {_FEW_AUTHORS} such authors or more",
             AdHominemWarning,
             stacklevel=3,
         )

@@ -56,7 +56,7 @@ class Condition:
 
 
 def conditions() -> tuple[Condition, ...]:
-    """Those that a model is calibrated for."""
+    """The conditions that a model is calibrated for."""
     several = [Condition(k, 1, n) for k in (1, 3, 5) for n in (0, 5, 10, 20, 50, 100)]
     several += [Condition(2, 1, n) for n in (0, 20, 50)]
     several += [Condition(3, 3, n) for n in (0, 20, 50)]
@@ -140,7 +140,7 @@ class CaseTexts:
                 self.documents.append(Document(text=text, author=author))
 
     def cases(self, condition: Condition, most: int, seed: int) -> SimulatedCases | None:
-        """Cases under a condition, so many of each class at most; None where they are too few."""
+        """Cases under a condition, at most `most` of each class; None where they are too few."""
         rng = np.random.default_rng(seed)
         whole = self.documents[: self._whole]
         try:
@@ -246,7 +246,7 @@ class CasePart(PairRows):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """The same for parts that can be fitted together: genres known, size of populations."""
+        """Equal for parts that can be fitted together: known genres and sizes of populations."""
         pairs = self.cases.pairs
         names = [one.genres.names if isinstance(one, PairGeometry) else None for one in pairs]
         return *names, int(self.cases.conditions.population[0])

@@ -18,8 +18,8 @@ from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.variants import NgramVariants
 from adhominem.pairs.passages import TakenOut
 from adhominem.paper.runtime import Encoded
-from adhominem.score.contributions import Contribution, ProductContribution
 from adhominem.score.calibration import LogBayesFactors
+from adhominem.score.contributions import Contribution, ProductContribution
 from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer
 from adhominem.text.exhibits import Exhibit
