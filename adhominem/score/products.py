@@ -49,8 +49,6 @@ def numbered(first: Sides, second: Sides) -> tuple[Any, IntArray, IntArray]:
     Sides come as a table (pairs, size) of one text each, or as tables (texts, size), of which one
     of one text may be a row. Where a side has fewer texts than others, -1 stands.
     """
-    if len(first) != len(second):
-        raise OptionError(f"{len(first)} first sides, {len(second)} second ones; expected as many")
     tables, numbers = [], []
     begin = 0
     for sides in (first, second):
@@ -215,7 +213,10 @@ class PairProducts:
                 to_cohort = texts.between[numbers[:, :, None], population.numbers]
                 to_mean = to_cohort.mean(axis=2)
             return cls(in_side, between, texts.to_genres[numbers], to_mean, to_cohort)
-        rows = texts.levs
+        rows, used = texts.levs, np.unique(numbers[present])
+        if len(used) < len(rows):
+            rows = rows[used]
+            numbers = np.where(present, np.searchsorted(used, numbers), -1)
         if isinstance(rows, SparseRows):  # each text is multiplied once, however often it is there
             distinct, which = rows.distinct()
             rows, numbers = distinct.packed, np.where(present, which[numbers], -1)

@@ -37,7 +37,7 @@ OnPairs = Callable[[int], None]
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a plain LEV may have many thousand numbers
 _MORE_AT_ONCE = 4_096  # the same of LEVs of which zeros are not kept
-_TABLE_AT_ONCE = 8_192  # pairs of a table of products
+_OF_ALL_AT_ONCE = 8_192  # pairs of a corpus
 
 
 @dataclass(frozen=True)
@@ -84,21 +84,14 @@ class Scorer:
     ) -> LogBayesFactors:
         """The log Bayes factors of pairs of LEVs, or of pairs of sets of LEVs.
 
-        A population that seems to be of another genre than a pair is not used for it, unless
-        `even_if_strange`: see `among`.
+        A population that seems to be of another genre than a pair is not used for it. With
+        `even_if_strange` it is, and the answer says so: where pairs are ranked, all must be
+        compared with the same one.
         """
-        scores = self.scores(first, second, population)
-
-        def alone(chosen: IntArray) -> Scores:
-            one, other = (
-                side[chosen]
-                if isinstance(side, np.ndarray | Levs)
-                else [side[at] for at in chosen.tolist()]
-                for side in (first, second)
-            )
-            return self.scores(one, other)
-
-        return self._with_population(scores, alone, even_if_strange)
+        parts = self.parts(population)
+        chunks = self._chunks(first, second)
+        factors = [self._factors(*chunk, parts, even_if_strange) for chunk in chunks]
+        return LogBayesFactors.joined(factors) if factors else self.weighed(self._nothing())
 
     def among(
         self,
@@ -109,16 +102,12 @@ class Scorer:
         *,
         even_if_strange: bool = False,
     ) -> LogBayesFactors:
-        """The log Bayes factors of pairs among texts whose products are known: `scores_among`.
+        """The same for pairs among texts whose products are known: see `tables`.
 
-        With `even_if_strange`, a population that seems to be of another genre is used, and the
-        answer says so: where pairs are ranked, all must be compared with the same one.
+        Sides (pairs, texts) and population (texts,) are given by the numbers of their texts.
         """
-        return self._with_population(
-            self.scores_among(texts, first, second, population),
-            lambda chosen: self.scores_among(texts, first[chosen], second[chosen]),
-            even_if_strange,
-        )
+        parts = _parts_among(texts, population)
+        return self._factors(texts, first, second, parts, even_if_strange)
 
     def all_pairs(
         self,
@@ -133,8 +122,8 @@ class Scorer:
         """
         parts = []
         first, second = np.triu_indices(len(levs), 1)
-        for at in range(0, len(first), _TABLE_AT_ONCE):
-            one, other = first[at : at + _TABLE_AT_ONCE], second[at : at + _TABLE_AT_ONCE]
+        for at in range(0, len(first), _OF_ALL_AT_ONCE):
+            one, other = first[at : at + _OF_ALL_AT_ONCE], second[at : at + _OF_ALL_AT_ONCE]
             parts.append(self(levs[one], levs[other], population))
             on_pairs(len(one))
         return LogBayesFactors.joined(parts) if parts else self([], [], population)
@@ -145,27 +134,40 @@ class Scorer:
             raise OptionError(
                 f"{len(first)} first sides, {len(second)} second ones; expected as many"
             )
-        parts, scores = self.parts(population), []
-        for at in _in_parts(first, second):
-            levs, *sides = numbered(first[at], second[at])
-            scores.append(self._scores(self.texts(levs), sides[0], sides[1], parts))
+        parts = self.parts(population)
+        scores = [self._scores(*chunk, parts) for chunk in self._chunks(first, second)]
         return Scores.joined(scores) if scores else self._nothing()
 
-    def scores_among(
+    def _chunks(
+        self, first: Sides, second: Sides
+    ) -> Iterator[tuple[list[Texts], IntArray, IntArray]]:
+        """Pairs that are scored together: their texts, and those of each side by number."""
+        if len(first) != len(second):
+            raise OptionError(
+                f"{len(first)} first sides, {len(second)} second ones; expected as many"
+            )
+        for at in _in_parts(first, second):
+            levs, one, other = numbered(first[at], second[at])
+            yield self.texts(levs), one, other
+
+    def _factors(
         self,
         texts: Sequence[Texts],
         first: IntArray,
         second: IntArray,
-        population: IntArray | None = None,
-    ) -> Scores:
-        """As `scores`, of pairs among texts whose products are known: see `texts`.
-
-        Sides (pairs, texts) and population (texts,) are given by the numbers of their texts.
-        """
-        parts = [
-            None if population is None else PopulationPart.among(one, population) for one in texts
-        ]
-        return self._scores(texts, first, second, parts)
+        population: Sequence[PopulationPart | None],
+        even_if_strange: bool,
+    ) -> LogBayesFactors:
+        """Within bounds; without the population where that is of another genre than a pair."""
+        scores = self._scores(texts, first, second, population)
+        factors, strange = self.weighed(scores), scores.fit < 0
+        if even_if_strange:
+            return replace(factors, strange=strange)
+        if not strange.any():
+            return factors
+        nobody = _parts_among(texts, None)
+        alone = self._scores(texts, first[strange], second[strange], nobody)
+        return factors.replaced(strange, self.weighed(alone))
 
     def _scores(
         self,
@@ -324,20 +326,6 @@ class Scorer:
             return ensemble_log_bayes_factor(scores.members)
         return self.weights(scores)
 
-    def _with_population(
-        self, scores: Scores, alone: Callable[[IntArray], Scores], even_if_strange: bool
-    ) -> LogBayesFactors:
-        """Within bounds; by their scores `alone` where the population is of another genre.
-
-        With `even_if_strange`, by the population as well, and the answer says which they are.
-        """
-        factors, strange = self.weighed(scores), scores.fit < 0
-        if even_if_strange:
-            return replace(factors, strange=strange)
-        if not strange.any():
-            return factors
-        return factors.replaced(strange, self.weighed(alone(np.flatnonzero(strange))))
-
     def weighed(self, scores: Scores) -> LogBayesFactors:
         """The log Bayes factors of scores, within bounds, whatever the population is like."""
         unbounded = self.unbounded(scores)
@@ -397,6 +385,13 @@ def _with_parameters(
     raise ModelError(
         "the calibration has parameters for other members than the model; calibrate it again"
     )
+
+
+def _parts_among(
+    texts: Sequence[Texts], population: IntArray | None
+) -> list[PopulationPart | None]:
+    """Each member's part of a population, by the numbers (texts,) of its texts."""
+    return [None if population is None else PopulationPart.among(one, population) for one in texts]
 
 
 def log_tokens_of(levs: AnyLevs) -> FloatArray:

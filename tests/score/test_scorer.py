@@ -17,7 +17,7 @@ from adhominem.errors import ModelError, OptionError
 from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score import products as products_module
 from adhominem.score import scorer as module
-from adhominem.score.calibration import Bounds, Calibration, LogBayesFactors, Scores, Weights
+from adhominem.score.calibration import Bounds, Calibration, LogBayesFactors, Weights
 from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.population import Population
 from adhominem.score.products import PopulationPart
@@ -263,22 +263,10 @@ def test_how_many_pairs_are_scored_at_once_does_not_matter(
     expected = [SCORER(*sides, POPULATION) for sides in (single, several)]
     whole = SCORER.all_pairs(levs[:9], POPULATION)
     monkeypatch.setattr(module, "_PAIRS_AT_ONCE", at_once)
-    monkeypatch.setattr(module, "_TABLE_AT_ONCE", 7 * at_once)
+    monkeypatch.setattr(module, "_OF_ALL_AT_ONCE", 7 * at_once)
     for sides, factors in zip((single, several), expected, strict=True):
         assert_alike(SCORER(*sides, POPULATION), factors)
     assert_alike(SCORER.all_pairs(levs[:9], POPULATION), whole)
-
-
-@pytest.mark.parametrize("given_population", [False, True])
-def test_pairs_by_number_get_the_scores_of_the_same_levs(given_population: bool) -> None:
-    levs = levs_of(8, 30)
-    first, second = np.array([[0, 1], [2, 3]]), np.array([[4], [5]])
-    chosen = np.arange(10, 30) if given_population else None
-    made = SCORER.scores_among(SCORER.tables(levs), first, second, chosen)
-    population = Population.of(levs[10:]) if given_population else None
-    expected = SCORER.scores(list(levs[first]), list(levs[second]), population)
-    assert isinstance(made, Scores)
-    assert_alike(made, expected)
 
 
 @pytest.mark.parametrize("genre", [None, 0, 1])
