@@ -18,7 +18,7 @@ import numpy as np
 from adhominem.arrays import BoolArray, FloatArray, Rows
 from adhominem.score.genres import noise_of
 from adhominem.score.members import GenreMember, LayerMember, MemberScorer
-from adhominem.score.products import PopulationPart, Texts, products
+from adhominem.score.products import MemberTexts, PopulationPart, products
 from adhominem.score.three_level import Comparison, Terms
 
 
@@ -92,7 +92,7 @@ class GenreForm:
     def _comparison(self, rows: Rows, log_tokens: FloatArray) -> Comparison:
         """Of each text with itself."""
         texts = np.arange(len(log_tokens))[:, None]
-        pairs = self.member.pairs(Texts(rows, log_tokens), texts, texts, self._part)
+        pairs = self.member.pairs(MemberTexts(rows, log_tokens), texts, texts, self._part)
         return Comparison(self.member.levels, pairs)
 
     @cached_property
@@ -164,7 +164,7 @@ class LayerForm:
     def seen(self, rows: Rows, log_tokens: FloatArray) -> Seen:
         """Texts (texts, lev_size) of such lengths (texts,)."""
         texts = np.arange(len(rows))[:, None]
-        evidence = self.member.evidence(Texts(rows, log_tokens), texts, texts, self._part)
+        evidence = self.member.evidence(MemberTexts(rows, log_tokens), texts, texts, self._part)
         assert evidence.against is not None
         project, zeros = self.member.project, np.zeros(len(rows))
         moved = project(rows.astype(np.float64)) - project(self._part.mean[None])

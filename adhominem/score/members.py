@@ -19,7 +19,7 @@ from adhominem.arrays import FloatArray, IntArray, Rows
 from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score.contributions import Contribution, FactorContribution, product_of
 from adhominem.score.genres import Genres, PairGeometry
-from adhominem.score.products import PairProducts, PopulationPart, Texts, numbered, products
+from adhominem.score.products import MemberTexts, PairProducts, PopulationPart, numbered, products
 from adhominem.score.three_level import Comparison, Evidence, Levels, compare, genre_shares
 
 
@@ -35,7 +35,11 @@ class MemberScorer(Protocol):
         """Whether its LEVs are zeros for the most part, and so are kept as sparse rows."""
 
     def pairs(
-        self, texts: Texts, first: IntArray, second: IntArray, population: PopulationPart | None
+        self,
+        texts: MemberTexts,
+        first: IntArray,
+        second: IntArray,
+        population: PopulationPart | None,
     ) -> PairGeometry | Evidence:
         """All that it needs of pairs of sides (pairs, texts), whatever its parameters are.
 
@@ -43,11 +47,15 @@ class MemberScorer(Protocol):
         """
 
     def evidence(
-        self, texts: Texts, first: IntArray, second: IntArray, population: PopulationPart | None
+        self,
+        texts: MemberTexts,
+        first: IntArray,
+        second: IntArray,
+        population: PopulationPart | None,
     ) -> Evidence:
         """What it says of pairs of sides (pairs, texts)."""
 
-    def with_products(self, texts: Texts, like: Texts | None) -> Texts:
+    def with_products(self, texts: MemberTexts, like: MemberTexts | None) -> MemberTexts:
         """Texts of which many pairs are made, with all products that it needs.
 
         Those that do not depend on the scorer are taken from another scorer's, `like`.
@@ -55,7 +63,7 @@ class MemberScorer(Protocol):
 
     def contribution(
         self,
-        texts: Texts,
+        texts: MemberTexts,
         first: IntArray,
         second: IntArray,
         population: PopulationPart | None,
@@ -87,7 +95,11 @@ class GenreMember:
         return np.asfortranarray(centres) if self.is_sparse else centres
 
     def pairs(
-        self, texts: Texts, first: IntArray, second: IntArray, population: PopulationPart | None
+        self,
+        texts: MemberTexts,
+        first: IntArray,
+        second: IntArray,
+        population: PopulationPart | None,
     ) -> PairGeometry:
         """Where the texts of pairs lie."""
         made = PairProducts.of(texts, first, second, self.centres, population)
@@ -97,12 +109,16 @@ class GenreMember:
         return PairGeometry.of(self.genres, made, log_tokens, cohort)
 
     def evidence(
-        self, texts: Texts, first: IntArray, second: IntArray, population: PopulationPart | None
+        self,
+        texts: MemberTexts,
+        first: IntArray,
+        second: IntArray,
+        population: PopulationPart | None,
     ) -> Evidence:
         """What it says of pairs of sides (pairs, texts)."""
         return compare(self.levels, self.pairs(texts, first, second, population))
 
-    def with_products(self, texts: Texts, like: Texts | None) -> Texts:
+    def with_products(self, texts: MemberTexts, like: MemberTexts | None) -> MemberTexts:
         """Texts with their products, with each other and with the centres of genres."""
         return texts.with_products(self.centres, like)
 
@@ -112,7 +128,7 @@ class GenreMember:
 
     def contribution(
         self,
-        texts: Texts,
+        texts: MemberTexts,
         first: IntArray,
         second: IntArray,
         population: PopulationPart | None,
@@ -148,7 +164,11 @@ class LayerMember:
     is_sparse: bool = False
 
     def pairs(
-        self, texts: Texts, first: IntArray, second: IntArray, population: PopulationPart | None
+        self,
+        texts: MemberTexts,
+        first: IntArray,
+        second: IntArray,
+        population: PopulationPart | None,
     ) -> Evidence:
         """What the layer says, with the weight 1."""
         moved = self._moved(texts.levs, population)  # (texts, size)
@@ -172,18 +192,22 @@ class LayerMember:
         return Evidence(factors, (against[0], against[1]))
 
     def evidence(
-        self, texts: Texts, first: IntArray, second: IntArray, population: PopulationPart | None
+        self,
+        texts: MemberTexts,
+        first: IntArray,
+        second: IntArray,
+        population: PopulationPart | None,
     ) -> Evidence:
         """What it says of pairs of sides (pairs, texts)."""
         return self.pairs(texts, first, second, population).times(self.weight)
 
-    def with_products(self, texts: Texts, like: Texts | None) -> Texts:
+    def with_products(self, texts: MemberTexts, like: MemberTexts | None) -> MemberTexts:
         """The texts themselves: the layer makes nothing of their products."""
         return texts
 
     def contribution(
         self,
-        texts: Texts,
+        texts: MemberTexts,
         first: IntArray,
         second: IntArray,
         population: PopulationPart | None,
@@ -193,7 +217,7 @@ class LayerMember:
 
         def factors(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> FloatArray:
             levs, one, other = numbered(first, second)
-            changed = Texts(levs, np.zeros(len(levs)))
+            changed = MemberTexts(levs, np.zeros(len(levs)))
             return self.evidence(changed, one, other, population).log_bayes_factor
 
         levs = texts.levs.astype(np.float64)

@@ -70,7 +70,7 @@ def numbered(first: Sides, second: Sides) -> tuple[Any, IntArray, IntArray]:
 
 
 @dataclass(frozen=True)
-class Texts:
+class MemberTexts:
     """The LEVs of some texts, in the columns of one member: a pair has them by their numbers."""
 
     levs: Rows  # (texts, size)
@@ -78,7 +78,7 @@ class Texts:
     between: FloatArray | None = None  # (texts, texts): all products, where many pairs are made
     to_genres: FloatArray | None = None  # (texts, genres): the same with the centres of genres
 
-    def with_products(self, centres: FloatArray, like: Texts | None = None) -> Texts:
+    def with_products(self, centres: FloatArray, like: MemberTexts | None = None) -> MemberTexts:
         """These texts with all products; those with each other are those of `like`, if given."""
         if not is_finite(self.levs):
             raise _not_finite()
@@ -124,7 +124,9 @@ class PopulationPart:
         return cls(len(levs), len(levs), levs, log_tokens)
 
     @classmethod
-    def among(cls, texts: Texts, numbers: IntArray, authors: float | None = None) -> PopulationPart:
+    def among(
+        cls, texts: MemberTexts, numbers: IntArray, authors: float | None = None
+    ) -> PopulationPart:
         """From the numbers of texts whose products are known."""
         tokens = texts.log_tokens[numbers]
         count = len(numbers)
@@ -140,7 +142,7 @@ class PopulationPart:
         """(size,): the mean LEV of all its texts."""
         return column_means(self.levs) if self.lev_mean is None else self.lev_mean
 
-    def cohort(self, centres: FloatArray, texts: Texts) -> Cohort:
+    def cohort(self, centres: FloatArray, texts: MemberTexts) -> Cohort:
         """The products of its texts with each other and with the centres of genres."""
         if self.numbers is not None and texts.between is not None and texts.to_genres is not None:
             between = texts.between[np.ix_(self.numbers, self.numbers)]
@@ -194,7 +196,7 @@ class PairProducts:
     @classmethod
     def of(
         cls,
-        texts: Texts,
+        texts: MemberTexts,
         first: IntArray,
         second: IntArray,
         centres: FloatArray,

@@ -30,7 +30,7 @@ from adhominem.score.contributions import Contribution
 from adhominem.score.decision import ensemble_log_bayes_factor
 from adhominem.score.members import GenreMember, LayerMember, MemberScorer
 from adhominem.score.population import Population
-from adhominem.score.products import PopulationPart, Sides, Texts, numbered
+from adhominem.score.products import MemberTexts, PopulationPart, Sides, numbered
 
 OnPairs = Callable[[int], None]
 
@@ -95,7 +95,7 @@ class Scorer:
 
     def among(
         self,
-        texts: Sequence[Texts],
+        texts: Sequence[MemberTexts],
         first: IntArray,
         second: IntArray,
         population: IntArray | None = None,
@@ -140,7 +140,7 @@ class Scorer:
 
     def _chunks(
         self, first: Sides, second: Sides
-    ) -> Iterator[tuple[list[Texts], IntArray, IntArray]]:
+    ) -> Iterator[tuple[list[MemberTexts], IntArray, IntArray]]:
         """Pairs that are scored together: their texts, and those of each side by number."""
         if len(first) != len(second):
             raise OptionError(
@@ -152,7 +152,7 @@ class Scorer:
 
     def _factors(
         self,
-        texts: Sequence[Texts],
+        texts: Sequence[MemberTexts],
         first: IntArray,
         second: IntArray,
         population: Sequence[PopulationPart | None],
@@ -171,7 +171,7 @@ class Scorer:
 
     def _scores(
         self,
-        texts: Sequence[Texts],
+        texts: Sequence[MemberTexts],
         first: IntArray,
         second: IntArray,
         population: Sequence[PopulationPart | None],
@@ -211,12 +211,12 @@ class Scorer:
         values = products + left * constants / constants.sum()
         return [part.of_value(float(value)) for part, value in zip(parts, values, strict=True)]
 
-    def texts(self, levs: AnyLevs) -> list[Texts]:
+    def texts(self, levs: AnyLevs) -> list[MemberTexts]:
         """LEVs (texts, lev_size) in the columns of each member."""
         log_tokens = log_tokens_of(levs)
-        return [Texts(columns, log_tokens) for columns in self.columns(levs)]
+        return [MemberTexts(columns, log_tokens) for columns in self.columns(levs)]
 
-    def tables(self, levs: AnyLevs, like: Sequence[Texts] | None = None) -> list[Texts]:
+    def tables(self, levs: AnyLevs, like: Sequence[MemberTexts] | None = None) -> list[MemberTexts]:
         """LEVs as `texts` returns them, with all products, for `among`.
 
         Products that do not depend on the scorer are taken from another scorer's, `like`.
@@ -388,7 +388,7 @@ def _with_parameters(
 
 
 def _parts_among(
-    texts: Sequence[Texts], population: IntArray | None
+    texts: Sequence[MemberTexts], population: IntArray | None
 ) -> list[PopulationPart | None]:
     """Each member's part of a population, by the numbers (texts,) of its texts."""
     return [None if population is None else PopulationPart.among(one, population) for one in texts]

@@ -41,7 +41,7 @@ from adhominem.training.simulate import (
     CaseMaker,
     CasePart,
     CaseTexts,
-    Material,
+    LabelledTexts,
     conditions,
     merged,
     read_sets,
@@ -62,7 +62,7 @@ _LENGTHS = (0.005, 0.998)  # shares of texts between which nearly all lengths li
 
 def calibrate_model(
     folder: str | Path,
-    sets: Mapping[str, Material] | Iterable[str | Path],
+    sets: Mapping[str, LabelledTexts] | Iterable[str | Path],
     *,
     lengths: Sequence[int] = LENGTHS,
     cases: int = _CASES,

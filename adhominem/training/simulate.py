@@ -27,7 +27,7 @@ from adhominem.score.calibration import Conditions
 from adhominem.score.fitting import Cases
 from adhominem.score.genres import PairGeometry
 from adhominem.score.members import GenreMember
-from adhominem.score.products import PopulationPart, Texts
+from adhominem.score.products import MemberTexts, PopulationPart
 from adhominem.score.scorer import Scorer
 from adhominem.score.three_level import Evidence
 from adhominem.text.excerpts import first_words
@@ -35,7 +35,7 @@ from adhominem.text.files import Document, real_path
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Layout, find_sources, read_documents, read_pairs
 
-Material = Sequence[Document] | Sequence[Pair]
+LabelledTexts = Sequence[Document] | Sequence[Pair]
 
 MOST_TEXTS = 500  # of a set, in turn by all authors
 _MOST_OF_AUTHOR = 8
@@ -279,7 +279,7 @@ class CaseMaker:
     ) -> None:
         """`names` are those of all sets; `numbers`, of the cases that were made so far."""
         self._material, self._names, self._numbers = material, names, numbers
-        self._scorers: list[tuple[Scorer, list[Texts]]] = [(scorer, scorer.tables(levs))]
+        self._scorers: list[tuple[Scorer, list[MemberTexts]]] = [(scorer, scorer.tables(levs))]
         knows = [m.genres.names for m in scorer.members if isinstance(m, GenreMember)]
         if any(material.name in genres for genres in knows):
             unknown = scorer.without(material.name)
@@ -301,7 +301,7 @@ class CaseMaker:
     def _part(
         self,
         scorer: Scorer,
-        tables: list[Texts],
+        tables: list[MemberTexts],
         cases: SimulatedCases,
         rows: IntArray,
         known: bool,
@@ -362,11 +362,11 @@ class CaseMaker:
 
 
 def read_sets(
-    sets: Mapping[str, Material] | Iterable[str | Path], skipped: list[InputError] | None
+    sets: Mapping[str, LabelledTexts] | Iterable[str | Path], skipped: list[InputError] | None
 ) -> dict[str, list[Document]]:
     """The documents of each set by its name, all with authors."""
     if not isinstance(sets, Mapping):
-        by_name: dict[str, Material] = {}
+        by_name: dict[str, LabelledTexts] = {}
         for path in sets:
             name = real_path(path).name.split(".")[0]
             if name in by_name:
@@ -391,7 +391,7 @@ def read_sets(
     return documents
 
 
-def documents_of(name: str, texts: Material) -> tuple[list[Document], int]:
+def documents_of(name: str, texts: LabelledTexts) -> tuple[list[Document], int]:
     """The documents of a set, all with authors, and how many of its pairs do not name both.
 
     Where the truth names no authors, each pair has its own; but a text that is in several pairs has

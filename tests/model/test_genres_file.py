@@ -20,7 +20,7 @@ from adhominem.model.member import read_genres
 from adhominem.model.writing import write_genres
 from adhominem.score.genres import Genres
 from adhominem.score.members import GenreMember
-from adhominem.score.products import PopulationPart, Texts
+from adhominem.score.products import MemberTexts, PopulationPart
 from adhominem.score.three_level import Evidence
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -52,7 +52,7 @@ def test_genres_that_were_written_score_as_before(size: int, scale: float, tmp_p
     np.testing.assert_allclose(again.centres, genres.centres, rtol=1e-6)
     assert again.usual == pytest.approx(genres.usual, rel=1e-6)
     first, second = np.arange(20).reshape(10, 2), np.arange(10)[:, None]
-    texts = Texts(levs[:20], np.full(20, 6.5))
+    texts = MemberTexts(levs[:20], np.full(20, 6.5))
     for population in (None, PopulationPart.of(levs[20:], np.full(20, 6.0))):
         expected, made = (
             GenreMember(one).evidence(texts, first, second, population) for one in (genres, again)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.score.genres import Genres
-from adhominem.score.products import Sides, Texts, numbered
+from adhominem.score.products import MemberTexts, Sides, numbered
 from adhominem.score.three_level import Levels, Part
 
 FloatArray = npt.NDArray[np.float64]
@@ -142,7 +142,7 @@ class SlowModel:
 
 def pairs_of(
     first: Sides, second: Sides, log_tokens: npt.ArrayLike
-) -> tuple[Texts, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[MemberTexts, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """What members take: texts, and their numbers of both sides of each pair.
 
     `log_tokens` (pairs, texts) are those of the first side's texts, then of the second's.
@@ -153,4 +153,4 @@ def pairs_of(
         numbers = np.concatenate(sides)
         numbers = numbers[numbers >= 0]
         lengths[numbers] = row[: len(numbers)]
-    return Texts(levs, lengths), one, other
+    return MemberTexts(levs, lengths), one, other

@@ -17,7 +17,7 @@ from adhominem.errors import OptionError
 from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score import products as module
 from adhominem.score.members import GenreMember, LayerMember, MemberScorer
-from adhominem.score.products import PopulationPart, Texts
+from adhominem.score.products import MemberTexts, PopulationPart
 from adhominem.score.three_level import Evidence
 
 FloatArray = npt.NDArray[np.float64]
@@ -119,7 +119,7 @@ def test_pairs_by_number_get_what_the_same_levs_get(name: str, given_population:
     log_tokens = np.random.default_rng(5).uniform(4, 8, 17)
     first, second = np.array([[0, 1], [2, 5], [9, 3]]), np.array([[3], [4], [10]])
     chosen = np.arange(8, 17) if given_population else None
-    texts = member.with_products(Texts(levs, log_tokens), None)
+    texts = member.with_products(MemberTexts(levs, log_tokens), None)
     part = among = None
     if chosen is not None:
         part = PopulationPart.of(levs[chosen], log_tokens[chosen])
@@ -133,7 +133,7 @@ def test_pairs_by_number_get_what_the_same_levs_get(name: str, given_population:
 def test_a_population_of_pairs_by_number_may_seem_to_be_by_fewer_people() -> None:
     levs, log_tokens = levs_of(6, 15), np.full(15, 6.0)
     first, second, chosen = np.array([[0]]), np.array([[1]]), np.arange(5, 15)
-    texts = GENRE_MEMBER.with_products(Texts(levs, log_tokens), None)
+    texts = GENRE_MEMBER.with_products(MemberTexts(levs, log_tokens), None)
     few = PopulationPart.among(texts, chosen, 2.5)
     made = GENRE_MEMBER.evidence(texts, first, second, few)
     part = replace(PopulationPart.of(levs[5:], log_tokens[5:]), authors=2.5)
@@ -145,7 +145,7 @@ def test_a_population_of_pairs_by_number_may_seem_to_be_by_fewer_people() -> Non
 
 @pytest.mark.parametrize("chosen", [None, np.arange(3, 9)])
 def test_no_pairs_get_no_evidence(chosen: npt.NDArray[np.int64] | None) -> None:
-    texts = GENRE_MEMBER.with_products(Texts(levs_of(7, 9), np.full(9, 6.0)), None)
+    texts = GENRE_MEMBER.with_products(MemberTexts(levs_of(7, 9), np.full(9, 6.0)), None)
     nobody = np.zeros((0, 1), np.int64)
     part = None if chosen is None else PopulationPart.among(texts, chosen)
     made = GENRE_MEMBER.evidence(texts, nobody, nobody, part)
@@ -160,7 +160,7 @@ def test_what_is_no_number_is_refused() -> None:
             member.evidence(*pairs_of(levs[:2], levs[2:], np.full((2, 2), 6.0)), None)
         if name == "genres":
             with pytest.raises(OptionError, match="a LEV is not finite"):
-                member.with_products(Texts(levs, np.full(4, 6.0)), None)
+                member.with_products(MemberTexts(levs, np.full(4, 6.0)), None)
 
 
 # Genres
@@ -179,7 +179,7 @@ def test_without_a_genre_it_says_what_one_says_that_never_knew_it() -> None:
 
 
 def test_a_table_for_other_genres_takes_over_the_products_of_texts() -> None:
-    texts, fewer = Texts(levs_of(10, 6), np.full(6, 6.0)), GENRE_MEMBER.without("genre 0")
+    texts, fewer = MemberTexts(levs_of(10, 6), np.full(6, 6.0)), GENRE_MEMBER.without("genre 0")
     table = GENRE_MEMBER.with_products(texts, None)
     taken, made = fewer.with_products(texts, table), fewer.with_products(texts, None)
     assert taken.between is table.between

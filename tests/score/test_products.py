@@ -16,10 +16,10 @@ from adhominem.score import products as module
 from adhominem.score.genres import Others
 from adhominem.score.products import (
     Cohort,
+    MemberTexts,
     PairProducts,
     PopulationPart,
     Sides,
-    Texts,
     make_cohort,
     products,
 )
@@ -67,7 +67,7 @@ def test_a_cohort_is_known_from_means_too_and_may_be_a_part_of_the_population(
         lev_mean=mean,
         memory=[],
     )
-    made = few.cohort(GENRES.centres, Texts(levs, np.zeros(texts)))
+    made = few.cohort(GENRES.centres, MemberTexts(levs, np.zeros(texts)))
     assert whole.square == pytest.approx(float(mean @ mean))
     np.testing.assert_allclose(whole.to_mean, levs @ mean)
     assert made.texts == texts
@@ -131,7 +131,7 @@ def test_pairs_of_a_table_have_the_products_of_the_same_levs() -> None:
     levs = rng.normal(size=(15, SIZE))
     first, second = np.array([[0, 1], [4, 2]]), np.array([[3, 5, 6], [7, 8, 9]])
     chosen = np.arange(10, 15)
-    texts = Texts(levs, np.zeros(15)).with_products(GENRES.centres)
+    texts = MemberTexts(levs, np.zeros(15)).with_products(GENRES.centres)
     for population in (None, chosen):
         part = None if population is None else PopulationPart.among(texts, population)
         made = PairProducts.of(texts, first, second, GENRES.centres, part)
@@ -157,7 +157,7 @@ def test_of_pairs_with_fewer_texts_what_is_missing_is_in_neither_side() -> None:
 
 
 def test_a_table_with_other_genres_is_as_if_it_were_made_of_them() -> None:
-    texts = Texts(np.random.default_rng(3).normal(size=(4, SIZE)), np.zeros(4))
+    texts = MemberTexts(np.random.default_rng(3).normal(size=(4, SIZE)), np.zeros(4))
     fewer = GENRES.centres[1:]
     made = texts.with_products(fewer, texts.with_products(GENRES.centres))
     expected = texts.with_products(fewer)
@@ -173,4 +173,4 @@ def test_what_is_no_number_and_sides_without_texts_are_refused() -> None:
     with pytest.raises(OptionError, match="a LEV is not finite"):
         products_of([levs], [levs])
     with pytest.raises(OptionError, match="a LEV is not finite"):
-        Texts(levs, np.zeros(4)).with_products(GENRES.centres)
+        MemberTexts(levs, np.zeros(4)).with_products(GENRES.centres)

@@ -15,7 +15,7 @@ from adhominem.score.calibration import Bounds, Conditions
 from adhominem.score.fitting import Cases
 from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.members import GenreMember
-from adhominem.score.products import Texts
+from adhominem.score.products import MemberTexts
 from adhominem.score.three_level import Evidence
 from adhominem.training.calibrate import _Fitting, _widened
 from adhominem.training.simulate import CasePart, merged
@@ -145,7 +145,9 @@ def test_authors_too_few_to_judge_each_other_are_refused() -> None:
 
 def where_they_lie(genres: Genres, cases: int) -> PairGeometry:
     """Of cases of one text a side."""
-    texts = Texts(np.random.default_rng(cases).normal(size=(2 * cases, 2)), np.full(2 * cases, 6.0))
+    texts = MemberTexts(
+        np.random.default_rng(cases).normal(size=(2 * cases, 2)), np.full(2 * cases, 6.0)
+    )
     numbers = np.arange(2 * cases).reshape(2, cases, 1)
     return GenreMember(genres).pairs(texts, numbers[0], numbers[1], None)
 

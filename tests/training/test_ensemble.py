@@ -25,7 +25,7 @@ from adhominem.model.folder import member_folders, model_folder
 from adhominem.model.member import read_genres
 from adhominem.model.writing import trained_on
 from adhominem.score.members import GenreMember
-from adhominem.score.products import Texts
+from adhominem.score.products import MemberTexts
 from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.training.fit_genres import whole_authors
 from adhominem.verify.verifier import Verifier
@@ -228,7 +228,7 @@ def test_once_calibrated_the_members_are_added_up_and_kept_within_bounds(calibra
         for member, first, second in zip(verifier.scorer.members, *columns, strict=True):
             assert isinstance(member, GenreMember)
             assert member.levels in calibration.members
-            texts = Texts(joined([first, second]), log_tokens)
+            texts = MemberTexts(joined([first, second]), log_tokens)
             said += member.evidence(texts, *numbers, None).log_bayes_factor[0]
         free = said + calibration.weights.constant
         assert factors.unbounded[at] == pytest.approx(free, abs=1e-3)
