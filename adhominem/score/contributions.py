@@ -13,34 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from adhominem.arrays import AnyFloats, FloatArray
 from adhominem.score.products import products
 from adhominem.score.three_level import Comparison
-
-
-class Contribution(Protocol):
-    """One member's share of a log Bayes factor, in nats."""
-
-    @property
-    def value(self) -> float:
-        """The whole share. Each side has half of it."""
-
-    @property
-    def product(self) -> float:
-        """The part of it that is a product of both sides."""
-
-    def of_value(self, value: float) -> Contribution:
-        """This contribution with another whole share; the product stays."""
-
-    def shares(self, side: int) -> FloatArray:
-        """(texts,): what each text of a side has of its half."""
-
-    def losses(self, side: int, text: int, levs: AnyFloats) -> FloatArray:
-        """(variants,): what a side's half loses with each of these LEVs in place of a text's."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +108,9 @@ class FactorContribution:
         other = [self.levs[1 - side]] * len(sets)
         sides = (sets, other) if side == 0 else (other, sets)
         return 0.5 * self.slope * (self._here - self.factors(*sides))
+
+
+Contribution = ProductContribution | FactorContribution
 
 
 def product_of(

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -21,58 +20,6 @@ from adhominem.score.contributions import Contribution, FactorContribution, prod
 from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.products import MemberTexts, PairProducts, PopulationPart, numbered, products
 from adhominem.score.three_level import Comparison, Evidence, Levels, compare, genre_shares
-
-
-class MemberScorer(Protocol):
-    """How one member scores pairs of its LEVs, with a population or without one."""
-
-    @property
-    def lev_size(self) -> int:
-        """The size of the LEVs that it takes."""
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether its LEVs are zeros for the most part, and so are kept as sparse rows."""
-
-    def pairs(
-        self,
-        texts: MemberTexts,
-        first: IntArray,
-        second: IntArray,
-        population: PopulationPart | None,
-    ) -> PairGeometry | Evidence:
-        """All that it needs of pairs of sides (pairs, texts), whatever its parameters are.
-
-        For a member with a layer, that is what the layer says, with the weight 1.
-        """
-
-    def evidence(
-        self,
-        texts: MemberTexts,
-        first: IntArray,
-        second: IntArray,
-        population: PopulationPart | None,
-    ) -> Evidence:
-        """What it says of pairs of sides (pairs, texts)."""
-
-    def with_products(self, texts: MemberTexts, like: MemberTexts | None) -> MemberTexts:
-        """Texts of which many pairs are made, with all products that it needs.
-
-        Those that do not depend on the scorer are taken from another scorer's, `like`.
-        """
-
-    def contribution(
-        self,
-        texts: MemberTexts,
-        first: IntArray,
-        second: IntArray,
-        population: PopulationPart | None,
-        slope: float,
-    ) -> Contribution:
-        """Its share of the log Bayes factor of one pair; a nat of it adds `slope` to that."""
-
-    def without(self, genre: str) -> MemberScorer:
-        """This scorer as if a genre were unknown."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +48,7 @@ class GenreMember:
         second: IntArray,
         population: PopulationPart | None,
     ) -> PairGeometry:
-        """Where the texts of pairs lie."""
+        """Where the texts of pairs of sides (pairs, texts) lie: what `levels` are applied to."""
         made = PairProducts.of(texts, first, second, self.centres, population)
         numbers = np.concatenate([first, second], axis=1)
         log_tokens = np.where(numbers < 0, 0, texts.log_tokens[numbers])
@@ -119,7 +66,10 @@ class GenreMember:
         return compare(self.levels, self.pairs(texts, first, second, population))
 
     def with_products(self, texts: MemberTexts, like: MemberTexts | None) -> MemberTexts:
-        """Texts with their products, with each other and with the centres of genres."""
+        """Texts of which many pairs are made, with their products.
+
+        Those that do not depend on the genres are taken from another scorer's texts, `like`.
+        """
         return texts.with_products(self.centres, like)
 
     def genre_shares(self, levs: Rows, log_tokens: FloatArray) -> FloatArray:
@@ -170,7 +120,7 @@ class LayerMember:
         second: IntArray,
         population: PopulationPart | None,
     ) -> Evidence:
-        """What the layer says, with the weight 1."""
+        """What the layer says of pairs of sides (pairs, texts): all that `weight` is applied to."""
         moved = self._moved(texts.levs, population)  # (texts, size)
         sides = [
             moved[side[:, 0]] if side.shape[1] == 1 else [moved[one[one >= 0]] for one in side]
@@ -233,3 +183,6 @@ class LayerMember:
         if population is None:
             return projected
         return projected - self.project(population.mean[None]) + self.layer.author_mean
+
+
+MemberScorer = GenreMember | LayerMember
