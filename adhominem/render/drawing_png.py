@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from xml.etree.ElementTree import Element
 
-from adhominem.evaluation.plot_style import house_style
+from adhominem.evaluation.figure_style import house_style
 from adhominem.harmless import harmless
 
 _POINTS = 72  # to an inch
@@ -15,7 +15,7 @@ _ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 def drawing_png(svg: Element) -> tuple[bytes, float]:
     """The PNG, and its width in inches, for which a unit of the drawing is a point."""
-    wide, high = map(float, svg.get("viewbox", "").split()[2:])
+    wide, high = map(float, svg.get("viewbox", svg.get("viewBox", "")).split()[2:])
     with house_style():
         from matplotlib.figure import Figure
         from matplotlib.patches import Circle, Rectangle
