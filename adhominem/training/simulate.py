@@ -30,7 +30,7 @@ from adhominem.score.members import GenreMember
 from adhominem.score.products import MemberTexts, PopulationPart
 from adhominem.score.scorer import Scorer
 from adhominem.score.three_level import Evidence
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document, real_path
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Layout, find_sources, read_documents, read_pairs

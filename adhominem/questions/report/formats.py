@@ -21,7 +21,8 @@ from adhominem.questions.report.report import Report
 from adhominem.questions.report.shown import AnyReport
 from adhominem.records import parsed_json
 from adhominem.score.decision import VerbalScale
-from adhominem.text.files import read_bytes, readable, text_in
+from adhominem.text.files import read_bytes, readable
+from adhominem.text.streams import text_in
 from adhominem.text.writing import replaced_file
 
 _BEGIN, _END = '<script type="application/json" id="adhominem-report">', "</script>"
