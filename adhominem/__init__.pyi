@@ -98,9 +98,9 @@ from adhominem.training.calibrate import calibrate_model as calibrate_model
 from adhominem.training.files import make_ensemble as make_ensemble
 from adhominem.training.files import train as train
 from adhominem.training.files import train_files as train_files
-from adhominem.training.genres import learn_genres as learn_genres
-from adhominem.training.machine import learn_machine_look as learn_machine_look
-from adhominem.training.prose import learn_prose as learn_prose
+from adhominem.training.teach import learn_genres as learn_genres
+from adhominem.training.teach import learn_machine_look as learn_machine_look
+from adhominem.training.teach import learn_prose as learn_prose
 from adhominem.training.twin import calibrate_by_twin as calibrate_by_twin
 from adhominem.verify.explanation import Explanation as Explanation
 from adhominem.verify.explanation import explain_texts as explain_texts

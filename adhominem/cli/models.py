@@ -217,7 +217,7 @@ def genres(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
         adhominem genres model sermons letters
     """
     from adhominem.cli.terminal import print_result, print_table, say
-    from adhominem.training.genres import learn_genres
+    from adhominem.training.teach import learn_genres
 
     learnt = learn_genres(model, **options, **job)
     if as_json:
@@ -243,7 +243,7 @@ def prose(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
         adhominem prose model novels.jsonl letters.jsonl blogs.jsonl
     """
     from adhominem.cli.terminal import print_result, print_table
-    from adhominem.training.prose import learn_prose
+    from adhominem.training.teach import learn_prose
 
     learnt = learn_prose(model, **options, **job)
     if as_json:
@@ -282,7 +282,7 @@ def machine(
         adhominem machine model novels.jsonl blogs.jsonl --machine gpt.jsonl --machine claude.jsonl
     """
     from adhominem.cli.terminal import print_result, print_table
-    from adhominem.training.machine import learn_machine_look
+    from adhominem.training.teach import learn_machine_look
 
     learnt = learn_machine_look(model, machines=machine, **options, **job)
     if as_json:

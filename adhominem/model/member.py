@@ -135,7 +135,7 @@ class Member:
     ) -> Array32:
         """(variants, lev_size): see `Runtime.vary`.
 
-        With the `attention` to the document, a network need not run anew for its windows.
+        With the `attention` to the document, a network need not run again for its windows.
         """
         topic = self.topic(document)
         if isinstance(self.encoder, Runtime):
@@ -143,7 +143,7 @@ class Member:
         return self.encoder.vary(tokens, topic, starts, times)
 
     def attend(self, document: Document, tokens: list[str]) -> Encoded | None:
-        """The LEV of a document, and the network's attention to it; None if this is no network."""
+        """The LEV of a document and the network's attention to it; None without a network."""
         if not isinstance(self.encoder, Runtime):
             return None
         return self.encoder.attend([tokens], [self.topic(document)])
@@ -184,7 +184,7 @@ def make_members(models: Sequence[AnyModel], threads: int = 1, device: str = "cp
 
 
 def _scorer(model: AnyModel) -> MemberScorer:
-    """By its genres; a network that has none by the layer that it was trained with."""
+    """The scorer of a model: by its genres, or by the layer that a network was trained with."""
     if model.genres is not None:
         is_profile = isinstance(model, NgramModel) and "projection" not in model.weights
         return GenreMember(model.genres, is_sparse=is_profile)
@@ -229,7 +229,7 @@ def _read_network(files: ModelFiles, description: dict[str, Any], config: Config
         if not isinstance(characters, list) or not all(
             isinstance(character, str) and len(character) == 1 for character in characters
         ):
-            raise ValueError("characters is no list of single characters")
+            raise ValueError("characters is not a list of single characters")
     with reading(files.folder, TOKENIZER.name):
         vocabulary = Vocabulary(
             _token_types(files.json(TOKENIZER)["model"]["vocab"]),
@@ -248,9 +248,9 @@ def _read_network(files: ModelFiles, description: dict[str, Any], config: Config
 
 
 def _token_types(words: Any) -> tuple[str, ...]:
-    """Those of a vocabulary that has an id for each, from 0 on without a gap."""
+    """The token types of a vocabulary that has an id for each, from 0 on without a gap."""
     if not isinstance(words, dict) or set(map(type, words.values())) - {int}:
-        raise ValueError("its vocabulary is no object of ids")
+        raise ValueError("its vocabulary is not an object of ids")
     ordered = sorted(words, key=words.__getitem__)
     if [words[word] for word in ordered] != list(range(len(words))):
         raise ValueError(f"its ids are not 0 to {len(words) - 1:,}, each once")
@@ -262,7 +262,7 @@ def _token_types(words: Any) -> tuple[str, ...]:
 def weight_shapes(
     options: EncoderOptions, words: int, characters: int
 ) -> dict[str, tuple[int, ...]]:
-    """The shape of each of the network's weights, for so many words and characters."""
+    """The shape of each of the network's weights, for a number of words and of characters."""
     window, document = 2 * options.window_lstm_size, 2 * options.document_lstm_size
     shapes: dict[str, tuple[int, ...]] = {
         "word_vectors.weight": (words, options.word_vector_size),
@@ -322,8 +322,8 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any], config: NgramCo
             ("symbols", len(strings["symbols"]), options.shapes),
         ):
             if type(number) is not int or not 0 <= number <= most:
-                told = str(number)[:100]
-                raise ValueError(f"{name} is {told}; config.json expects {most} at most")
+                value = str(number)[:100]
+                raise ValueError(f"{name} is {value}; config.json expects {most} at most")
     with reading(files.folder, WEIGHTS.name):
         arrays, _ = files.tensors(WEIGHTS)
         check_shapes(arrays, _ngram_shapes(arrays, strings, config))
@@ -347,7 +347,7 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any], config: NgramCo
 
 
 def _beside(files: ModelFiles, description: dict[str, Any], lev_size: int) -> dict[str, Any]:
-    """What every single model has beside its own weights."""
+    """What every single model has beside its weights."""
     return {
         "scores": description["scores"],
         "folder": files.folder,
@@ -359,7 +359,7 @@ def _beside(files: ModelFiles, description: dict[str, Any], lev_size: int) -> di
 def _strings(lists: Any, name: str) -> tuple[str, ...]:
     strings = lists[name]
     if not isinstance(strings, list) or set(map(type, strings)) - {str}:
-        raise ValueError(f"{name} is no list of strings")
+        raise ValueError(f"{name} is not a list of strings")
     if len(set(strings)) < len(strings):
         raise ValueError(f"one of the {name} is there twice")
     return tuple(strings)

@@ -17,8 +17,8 @@ from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder, NgramVariants
 from adhominem.pairs.passages import TakenOut
 from adhominem.paper.runtime import Encoded
+from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.contributions import Contribution, ProductContribution
-from adhominem.score.factors import LogBayesFactors
 from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer
 from adhominem.text.exhibits import Exhibit

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from adhominem.arrays import FloatArray, Levs
+from adhominem.score.genres import USUAL_TOKENS
 from adhominem.score.members import GenreMember
 from adhominem.score.population import Population
+from adhominem.score.products import Sides
 from adhominem.score.scorer import Scorer
-from adhominem.score.sides import Sides
-from adhominem.score.three_level import USUAL_TOKENS
 from adhominem.verify.comparison import Comparison
 from adhominem.verify.verification import Likeness
 

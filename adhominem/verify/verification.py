@@ -70,8 +70,8 @@ def guessed_genre(likeness: Likeness | None) -> str:
 
 def in_words(conditions: Conditions) -> str:
     """The conditions of one comparison."""
-    first, second = conditions.texts[:, 0].astype(int).tolist()
-    tokens = float(np.exp(conditions.log_tokens[:, 0].min()))
+    first, second = conditions.texts[0].astype(int).tolist()
+    tokens = float(np.exp(conditions.log_tokens[0].min()))
     population = int(conditions.population[0])
     return (
         f"{first:,} text{'' if first == 1 else 's'} against {second:,}, about {tokens:,.0f} words "

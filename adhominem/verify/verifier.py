@@ -26,9 +26,9 @@ from adhominem.score.decision import Decision, VerbalScale, decide, probability_
 from adhominem.score.genres import Group
 from adhominem.score.machine import MachineLook
 from adhominem.score.population import Population, each_once
+from adhominem.score.products import Sides
 from adhominem.score.prose import Prose
 from adhominem.score.scorer import Scorer
-from adhominem.score.sides import Sides
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of, with_text
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair

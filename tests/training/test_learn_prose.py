@@ -14,7 +14,7 @@ from adhominem import learn_prose, load
 from adhominem.cli import main
 from adhominem.errors import InputError, OptionError
 from adhominem.model.folder import model_hash
-from adhominem.training.prose import draw
+from adhominem.training.teach import draw_some
 
 
 @pytest.fixture
@@ -72,8 +72,8 @@ def test_a_corpus_without_a_text_is_named(model: Path, tmp_path: Path) -> None:
 
 def test_texts_are_drawn_alike_from_the_whole_of_a_stream() -> None:
     texts = [str(at) for at in range(1_000)]
-    drawn = draw(texts, 100)
+    drawn = draw_some(texts, 100)
     assert len(set(drawn)) == 100
     assert 350 < sum(map(int, drawn)) / 100 < 650
-    assert draw(texts, 100) == drawn
-    assert draw(texts[:5], 100) == texts[:5]
+    assert draw_some(texts, 100) == drawn
+    assert draw_some(texts[:5], 100) == texts[:5]

@@ -59,8 +59,8 @@ from adhominem.questions.rank.ranking import (
 )
 from adhominem.questions.rank.trust import MOST_TRIALS, try_known_texts
 from adhominem.questions.rank.versus import Versus, explain_versus
+from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.decision import VerbalScale
-from adhominem.score.factors import LogBayesFactors
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document

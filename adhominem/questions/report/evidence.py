@@ -19,8 +19,7 @@ from adhominem.model.calibration import (
 from adhominem.model.files import ModelFiles
 from adhominem.model.folder import model_folder, model_hash
 from adhominem.questions.report.own_material import StudyFacts
-from adhominem.score.calibration import Calibration
-from adhominem.score.factors import LogBayesFactors
+from adhominem.score.calibration import Calibration, LogBayesFactors
 from adhominem.statistics import exact_interval, interval, resampled
 from adhominem.verify.verification import Likeness, guessed_genre
 from adhominem.verify.verifier import Verifier

@@ -21,8 +21,8 @@ from adhominem.model.calibration import LikeCases, Validation, read_validation
 from adhominem.questions.report import evidence, own_material
 from adhominem.questions.report.details import CaseDetails, readable
 from adhominem.records import SCHEMA, UNWRITTEN, OneOf, from_json, with_schema
+from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.decision import VerbalScale
-from adhominem.score.factors import LogBayesFactors
 from adhominem.score.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit, SideTexts, words_a_text
 from adhominem.verify.cautions import Caution
