@@ -143,7 +143,7 @@ def _report_candidates(
 ) -> None:
     from adhominem.cli.terminal import print_json, print_table, say, warn
     from adhominem.questions.rank.rows import posterior
-    from adhominem.questions.report.candidates_files import report_candidates
+    from adhominem.questions.report.files import report_candidates
     from adhominem.render.summary import signed
 
     made = report_candidates(options.pop("first"), outputs=outputs, **options, **job)
@@ -197,7 +197,7 @@ def check_report(job: opt.Job, /, as_json: bool, **options: Any) -> None:
 
     given = dict(options)
     if _several(options):
-        from adhominem.questions.report.candidates_files import check_candidates_files
+        from adhominem.questions.report.files import check_candidates_files
 
         check = check_candidates_files(disputed=options.pop("first"), **options, **job)
     else:

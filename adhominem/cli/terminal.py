@@ -206,7 +206,7 @@ def _upright(head: Sequence[str], row: Sequence[str]) -> Iterator[list[str]]:
 def print_verification(result: Verification) -> None:
     """What a comparison of two sides came to."""
     number = f"{result.log10_bayes_factor:+.2f}"
-    if any(warning.decides for warning in result.warnings):
+    if not result.states:
         lines = [
             (result.verbal, ""),
             (f"Computed all the same: log10 Bayes factor {number}", "dim"),

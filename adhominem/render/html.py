@@ -85,7 +85,7 @@ def explanation_page(explanation: Explanation) -> str:
     """A page of its own, which fetches nothing and lets no script run but its own."""
     verification = explanation.verification
     claim, _, reason = summary.NOT_A_VERDICT.partition(":")
-    stated = not any(warning.decides for warning in verification.warnings)
+    stated = verification.states
     bounds = verification.lower_bound, verification.upper_bound
     return render_page(
         "explanation.html",

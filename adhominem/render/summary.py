@@ -136,7 +136,7 @@ def probability(verification: Verification) -> str:
 
 def headline(verification: Verification) -> str:
     """The evidence in a few words."""
-    if any(warning.decides for warning in verification.warnings):
+    if not verification.states:
         return "No statement is made"
     words = VerbalScale().words(verification.log10_bayes_factor)
     if words == NONE:
@@ -163,7 +163,7 @@ def against_prior(verification: Verification) -> str:
     factor = verification.log10_bayes_factor
     if not isfinite(factor) or (factor > 0) == (after > 0.5) or after == 0.5:
         return ""
-    if any(warning.decides for warning in verification.warnings) or times(factor) == EVEN:
+    if not verification.states or times(factor) == EVEN:
         return ""
     least = min(before, 1 - before)
     odds = f"{plain_odds((1 - least) / least)} to 1"

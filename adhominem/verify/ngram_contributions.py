@@ -22,8 +22,17 @@ import numpy as np
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.ngrams.table import CHANNELS, Ngram
 from adhominem.verify.comparison import Comparison
-from adhominem.verify.ngram_groups import Occurrences, are_names, group, name_tokens
-from adhominem.verify.ngram_texts import NgramMember, letters, ngram_members, shown, spans_of
+from adhominem.verify.ngram_texts import (
+    NgramMember,
+    Occurrences,
+    are_names,
+    group,
+    letters,
+    name_tokens,
+    ngram_members,
+    shown,
+    spans_of,
+)
 
 _CANDIDATES = 400  # that are put together where they stand in the same places
 _SHOWN = 30

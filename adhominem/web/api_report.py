@@ -13,7 +13,7 @@ from adhominem.questions.report.details import MOST_ENTRIES, CaseDetails, ItemDe
 from adhominem.questions.report.formats import FORMS, form_of
 from adhominem.questions.report.report import MOST_DRAWS
 from adhominem.records import from_json
-from adhominem.verify.resampling import DRAWS
+from adhominem.verify.sensitivity import DRAWS
 from adhominem.web.api import TwoSides, case_of
 from adhominem.web.json_requests import JsonRoute, awaited
 from adhominem.web.schema import responses

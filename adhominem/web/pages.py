@@ -220,7 +220,7 @@ def verdict(looked: Looked, notes: Sequence[str] = ()) -> str:
     """The answer to a comparison as HTML; `notes` says what was odd about the files."""
     verification, like = looked.verification, looked.like
     factor, prior = verification.log10_bayes_factor, verification.prior_same_author
-    stated = not any(warning.decides for warning in verification.warnings)
+    stated = verification.states
 
     def after(before: float) -> str:
         return show_probability(
@@ -255,11 +255,11 @@ def verdict(looked: Looked, notes: Sequence[str] = ()) -> str:
 
 
 def _folded(caution: Caution) -> tuple[str, str, bool]:
-    """A caution as what it says first and the rest, which is folded; and whether it decides."""
+    """A caution as what it says first and a folded rest; and whether it blocks a decision."""
     head, colon, rest = caution.message.partition(": ")
     if not colon or len(head) > _LONGEST_HEAD:
-        return sentence(caution.message), "", caution.decides
-    return sentence(head), sentence(rest), caution.decides
+        return sentence(caution.message), "", caution.blocks_decision
+    return sentence(head), sentence(rest), caution.blocks_decision
 
 
 def explained(explanation: Explanation) -> str:

@@ -6,8 +6,7 @@ import made_up
 import pytest
 from hypothesis import given, settings
 
-from adhominem.verify.explanation import Explanation
-from adhominem.verify.sentences import SHORTEST, at_sentences, sentence_starts
+from adhominem.verify.explanation import SHORTEST, Explanation, at_sentences, sentence_starts
 
 
 @pytest.mark.parametrize(

@@ -39,12 +39,8 @@ from adhominem.text.pan import Pair, each_id_once, pair_rows, problem_rows
 from adhominem.text.readers import stop_or_skip
 from adhominem.text.unpacking import COMPRESSIONS
 from adhominem.text.writing import locked
-from adhominem.verify.cautions import (
-    Caution,
-    cautions_of_many,
-    no_statement,
-    passages_taken_out,
-)
+from adhominem.verify.case_cautions import cautions_of_many, no_statement
+from adhominem.verify.cautions import Caution, passages_taken_out
 from adhominem.verify.verifier import load
 
 _CASES_AT_ONCE = 256

@@ -123,6 +123,9 @@ class CandidatesReport:
         return from_json(cls, data, "report", schema=SCHEMA)
 
 
+AnyReport = Report | CandidatesReport
+
+
 def make_candidates_report(
     verifier: Verifier,
     disputed: SideTexts,
@@ -159,7 +162,7 @@ def make_candidates_report(
         )
     cautions += _population_of_some(reports)
     states = all(one.states for one in reports.values())
-    states &= not any(caution.decides for caution in cautions)
+    states &= not any(caution.blocks_decision for caution in cautions)
     shares: Sequence[float | None] = [None] * len(reports)
     none = None
     if prior_none is not None and states:
@@ -211,6 +214,6 @@ def _population_of_some(reports: Mapping[str, Report]) -> list[Caution]:
             "their Bayes factors are against another H_0 than those of the others, and cannot be "
             "set beside them",
             "give a population, or texts by these candidates, so that all are of one genre",
-            decides=True,
+            blocks_decision=True,
         )
     ]

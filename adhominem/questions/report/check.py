@@ -1,8 +1,8 @@
-"""Compute a report anew, and say in what it differs: in its data, and in what its file shows."""
+"""Compute a report again, and say what differs: in its data, and in what its file shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from hashlib import sha256
@@ -14,9 +14,13 @@ from adhominem.errors import InputError
 from adhominem.evaluation.study import ValidationStudy
 from adhominem.harmless import harmless
 from adhominem.model.files import is_plain
+from adhominem.questions.report.candidates import (
+    AnyReport,
+    CandidatesReport,
+    make_candidates_report,
+)
 from adhominem.questions.report.formats import StoredReport, read_report, report_bytes
-from adhominem.questions.report.report import Report, ReportedText, make_report
-from adhominem.questions.report.shown import AnyReport
+from adhominem.questions.report.report import Report, ReportedText, ReportOptions, make_report
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
@@ -62,7 +66,7 @@ class Difference:
 
 
 def check_report(
-    path: str | Path,
+    report: str | Path | StoredReport,
     first: SideTexts,
     second: SideTexts,
     *,
@@ -73,45 +77,87 @@ def check_report(
     validation: ValidationStudy | None = None,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> list[Difference]:
-    """All differences between the report in a file and what the texts give now.
+    """All differences between a report, or its file, and what the texts give now.
 
     The model is the one that the report names, unless a `verifier` is given; `model` is where it
     lies. Topics, seed, draws and prior are those of the report. Its verbal scale is not taken on
-    trust, since the words of the result come of it: it must be `scale`, or AdHominem's. Nor are its
-    cases of known authors, if they are the examiner's own: the study must be given again, as
+    trust, since the words of the result come from it: it must be `scale`, or AdHominem's. Nor are
+    its cases of known authors, if they are the examiner's own: the study must be given again, as
     `validation`. What the file shows is compared, too: it must say what its data say.
     """
-    stored = read_report(path)
+    stored = _stored(report)
     reported = of_two_sides(stored)
-    verifier = verifier or load(model or named_model(reported, path))
-    chosen = [
-        as_reported(exhibits_of(texts, side), texts_of_report)
-        for texts, side, texts_of_report in (
-            (first, "first", reported.first),
-            (second, "second", reported.second),
-        )
-    ]
     computed = make_report(
-        verifier,
-        *chosen,
-        population=population,
-        population_source="" if reported.population is None else reported.population.source,
+        verifier or load(model or named_model(reported, stored.path)),
+        as_reported(exhibits_of(first, "first"), reported.first),
+        as_reported(exhibits_of(second, "second"), reported.second),
         prior_same_author=reported.prior_same_author,
-        seed=reported.settings.seed,
-        draws=reported.settings.draws,
-        details=reported.details,
-        date=reported.date,
-        annex=reported.settings.annex,
-        scale=scale,
-        model=model,
         validation=validation,
         on_progress=on_progress,
+        **_as_it_was_made(reported, population, scale),
     )
     differences = compare_reports(reported, computed)
     if not differences:
         shown = replace(reported, explanation=computed.explanation, like=computed.like)
         differences += compare_files(stored, shown)
     return differences
+
+
+def check_candidates_report(
+    report: str | Path | StoredReport,
+    disputed: SideTexts,
+    candidates: Mapping[str, SideTexts],
+    *,
+    population: Population | None = None,
+    verifier: Verifier | None = None,
+    model: str | Path | None = None,
+    scale: VerbalScale | None = None,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> list[Difference]:
+    """All differences between a report with several candidates and what the texts give now.
+
+    The order of candidates is that of the report; everything else is as in `check_report`.
+    """
+    stored = _stored(report)
+    reported = of_candidates(stored)
+    names = [one.name for one in reported.propositions]
+    if differing := _compare_names(names, candidates):
+        return [differing]
+    sides = {
+        one.name: as_reported(exhibits_of(candidates[one.name], one.name), one.report.second)
+        for one in reported.propositions
+    }
+    # Whoever has nothing but copies is in no report, and is left out again.
+    more = {name: side for name, side in candidates.items() if name not in sides}
+    computed = make_candidates_report(
+        verifier or load(model or named_model(reported.first, stored.path)),
+        as_reported(exhibits_of(disputed, "disputed"), reported.disputed),
+        {**sides, **more},
+        prior_none=reported.prior_none,
+        on_progress=on_progress,
+        **_as_it_was_made(reported.first, population, scale),
+    )
+    return _compare_candidates(reported, computed) or list(compare_files(stored, reported))
+
+
+def _stored(report: str | Path | StoredReport) -> StoredReport:
+    return report if isinstance(report, StoredReport) else read_report(report)
+
+
+def _as_it_was_made(
+    reported: Report, population: Population | None, scale: VerbalScale | None
+) -> ReportOptions:
+    """The options of a report that make it again."""
+    return {
+        "population": population,
+        "population_source": "" if reported.population is None else reported.population.source,
+        "details": reported.details,
+        "date": reported.date,
+        "seed": reported.settings.seed,
+        "draws": reported.settings.draws,
+        "annex": reported.settings.annex,
+        "scale": scale,
+    }
 
 
 def of_two_sides(stored: StoredReport) -> Report:
@@ -121,6 +167,15 @@ def of_two_sides(stored: StoredReport) -> Report:
             "this is a report with several candidates; give the disputed text, and each "
             "candidate's by --candidate",
             stored.path,
+        )
+    return stored.report
+
+
+def of_candidates(stored: StoredReport) -> CandidatesReport:
+    """The report of a file, which must be one with several candidates."""
+    if not isinstance(stored.report, CandidatesReport):
+        raise InputError(
+            "this is a report on two sides; give FIRST and SECOND, and no --candidate", stored.path
         )
     return stored.report
 
@@ -222,6 +277,42 @@ def _compare_scales(reported: Report, computed: Report) -> Iterator[Difference]:
 
 def _named(text: ReportedText | PopulationText | None) -> str:
     return "none" if text is None else f"{harmless(text.name)} (SHA-256 {text.sha256})"
+
+
+def _compare_names(names: list[str], candidates: Mapping[str, SideTexts]) -> Difference | None:
+    """Candidates of the report of whom no texts were given now."""
+    if missing := [name for name in names if name not in candidates]:
+        given = [name for name in candidates if name not in names]
+        return Difference(
+            "candidates",
+            harmless(", ".join(missing)),
+            harmless(", ".join(given)) or "none of this name",
+        )
+    return None
+
+
+def _compare_candidates(reported: CandidatesReport, computed: CandidatesReport) -> list[Difference]:
+    before, now = ([one.name for one in side.propositions] for side in (reported, computed))
+    differences = list(compare_values(before, now, "candidates"))
+    known: set[Difference] = set()
+    for one, other in zip(reported.propositions, computed.propositions, strict=False):
+        for difference in compare_reports(one.report, other.report):
+            if difference not in known:  # what all have in common is listed once
+                known.add(difference)
+                what = f"{harmless(one.name)}: {difference.what}"
+                differences.append(replace(difference, what=what))
+        named = f"{harmless(one.name)}: posterior"
+        differences += compare_values(one.posterior, other.posterior, named)
+    differences += compare_values(
+        reported.posterior_none, computed.posterior_none, "posterior of none of them"
+    )
+    differences += compare_values(
+        [caution.message for caution in reported.warnings],
+        [caution.message for caution in computed.warnings],
+        "warnings of the case",
+    )
+    differences += compare_values(reported.states, computed.states, "whether anything is stated")
+    return differences
 
 
 def compare_values(reported: Any, computed: Any, name: str) -> Iterator[Difference]:

@@ -18,7 +18,7 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus.flowables import Flowable
 
 from adhominem.harmless import harmless
-from adhominem.questions.report.html import elements
+from adhominem.questions.report.page import elements
 from adhominem.render import layout, summary
 from adhominem.render.templates import render
 from adhominem.verify.explanation import ExplainedText

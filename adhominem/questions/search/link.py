@@ -31,7 +31,8 @@ from adhominem.index.store import Store
 from adhominem.questions.search.search import cautions_of_index, of_foreign
 from adhominem.records import strict_json, to_json
 from adhominem.score.decision import VerbalScale
-from adhominem.verify.cautions import Caution, cautions_of_many
+from adhominem.verify.case_cautions import cautions_of_many
+from adhominem.verify.cautions import Caution
 
 RATE = 0.1  # expected share of false links, up to which links are told
 NOT_A_VERDICT = (

@@ -45,12 +45,19 @@ class Case:
     population: Population | None
 
 
-def read_case(first: str | Path, second: str | Path, **options: Unpack[CaseOptions]) -> Case:
-    """Load the model, read the texts of both sides, and encode the population if there is one."""
+def read_case(first: str | Path, second: str | Path | None, **options: Unpack[CaseOptions]) -> Case:
+    """Load the model, read the texts of both sides, and encode the population if there is one.
+
+    Without a `second`, there are no texts of the second side.
+    """
     verifier = load(options.get("model", DEFAULT_MODEL), device=options.get("device", "cpu"))
     sides = (
         read_exhibits([first, *options.get("also_first", ())], options.get("topic_first", "")),
-        read_exhibits([second, *options.get("also_second", ())], options.get("topic_second", "")),
+        []
+        if second is None
+        else read_exhibits(
+            [second, *options.get("also_second", ())], options.get("topic_second", "")
+        ),
     )
     population = None
     if (path := options.get("population")) is not None:

@@ -18,12 +18,17 @@ from made_up_reports import ALL, report, with_study
 
 from adhominem import Verifier, load
 from adhominem.errors import DamagedFileError, InputError, MissingExtraError, TooLargeError
-from adhominem.questions.report.attached import attached_to_pdf, texts_between
 from adhominem.questions.report.check import Difference, check_report, compare_files
 from adhominem.questions.report.details import CaseDetails
-from adhominem.questions.report.formats import FORMS, read_report, report_bytes, write_report
-from adhominem.questions.report.html import elements, sections
-from adhominem.questions.report.paper import ANNEXES, table_of, text_of
+from adhominem.questions.report.formats import (
+    FORMS,
+    attached_to_pdf,
+    read_report,
+    report_bytes,
+    texts_between,
+    write_report,
+)
+from adhominem.questions.report.page import ANNEXES, elements, sections, table_of, text_of
 from adhominem.questions.report.report import make_report
 
 pytest.importorskip("reportlab")
@@ -56,7 +61,6 @@ def written(small_run: SmallRun, tmp_path_factory: pytest.TempPathFactory) -> Wr
         SECOND,
         draws=20,
         date="2026-05-31",
-        model=small_run.folder,
         details=details,
     )
     files = {suffix: place / f"report{suffix}" for suffix in (".html", ".pdf", ".docx")}

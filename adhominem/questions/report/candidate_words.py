@@ -10,12 +10,12 @@ from markupsafe import Markup
 from adhominem.questions.rank.rows import posterior as shown_posterior
 from adhominem.questions.report.candidates import CandidatesReport, Proposition
 from adhominem.questions.report.report import Report
-from adhominem.questions.report.shown import common_values, listed
+from adhominem.questions.report.words import common_values, listed
 from adhominem.render.summary import signed, times
 from adhominem.render.templates import markup, sentence
 from adhominem.score.decision import NONE, VerbalScale
 
-TITLE = "Report on a disputed text and several candidates"
+CANDIDATES_TITLE = "Report on a disputed text and several candidates"
 _OTHER_PRIORS = (0.01, 0.1, 0.5, 0.9, 0.99)  # of H_0
 _OF_ONE = "none of them wrote it (H_0)"
 
@@ -50,7 +50,7 @@ def candidates_sections(report: CandidatesReport) -> Markup:
     return markup(
         "report_candidates.html",
         **common_values(report, report.first, sides),
-        heading=TITLE,
+        heading=CANDIDATES_TITLE,
         the_texts=f"the disputed {texts_word}",
         somebody="a candidate",
         other_person="somebody else of H_0",
