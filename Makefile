@@ -15,7 +15,7 @@ train-demo: $(VENV)/installed-train-demo
 	$(BIN)/python examples/train.py
 
 test: $(VENV)/installed
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile --durations=30
 
 # What `make test` tries for some seconds, for as long as it takes; the counts stand at the end.
 attack: $(VENV)/installed

@@ -1,6 +1,7 @@
 """How right the number is under the conditions of a case: known texts, population, words.
 
     python benchmarks/conditions.py [CORPORA] [--model general-en] [--cases 200] [--sets c50,email]
+        [--unknown] [--common] [--json [FILE]]
 
 CORPORA holds dev/NAME/. Each case is a disputed text against 1, 3 or 5 known texts of one author,
 or 3 against 3, half of the cases by the same author. Its population is drawn anew for each case,
@@ -27,11 +28,11 @@ from __future__ import annotations
 import argparse
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, Results, add_json_option
 
 import adhominem
 from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
@@ -181,7 +182,7 @@ def optimism(log10: FloatArray, same: BoolArray, draws: int = 20) -> float:
 
     The truth of each case is drawn by its number, stretched to what the ranking deserves.
     """
-    from adhominem.score.fitting import logistic
+    from adhominem.statistics import logistic
 
     constant, slope = logistic((log10 * np.log(10))[None], same, np.ones(len(same)), 1e-6)
     nats = constant + slope * log10 * np.log(10)
@@ -257,6 +258,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sets", default="", help="names of dev sets; all that have enough texts")
     parser.add_argument("--unknown", action="store_true", help="the model knows no set's genre")
     parser.add_argument("--common", action="store_true", help="known texts, on the same sets")
+    add_json_option(parser)
     given = parser.parse_args(arguments)
     verifier = adhominem.load(given.model)
     folders = sorted((given.corpora / "dev").iterdir())
@@ -264,6 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     read = [folder for folder in folders if folder.name in chosen]
     print(f"| known | population | words | sets | {' | '.join(COLUMNS)} |")
     print(f"|{'---|' * (4 + len(COLUMNS))}")
+    results = Results()
     sets: dict[tuple[int, int, int | None], list[DevSet]] = {}
     wanted = conditions()
     if given.common:
@@ -277,8 +280,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         answers = [dev.factors(condition, given.cases) for dev in sets[texts]]
         rows = [row(*answer) for answer in answers if answer is not None]
         if rows:
-            shown = " | ".join(f"{value:.3f}" for value in np.mean(rows, axis=0))
+            means = np.mean(rows, axis=0)
+            shown = " | ".join(f"{value:.3f}" for value in means)
             print(f"| {condition} | {len(rows)} | {shown} |", flush=True)
+            figures = dict(zip(COLUMNS, means, strict=True))
+            results.add("conditions", {**asdict(condition), "sets": len(rows), **figures})
+    results.write(given.json, verifier)
 
 
 if __name__ == "__main__":

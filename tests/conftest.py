@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import random
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 if TYPE_CHECKING:
@@ -22,6 +26,31 @@ settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
 
 WORDS = ["the", "a", "of", "and", "to", "in", "is", "it", "that", "was", "he", "for", "on", "as"]
+
+
+# What takes long to make is made once a run, by the first of the worker processes that needs it.
+# Tests only read it: those that change such a folder make a copy.
+MadeOnce = Callable[[str, Callable[[Path], Any]], Path]
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
+    """A folder of this name, which all worker processes share."""
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+
+    def folder_of(name: str, make: Callable[[Path], Any]) -> Path:
+        folder, done = root / f"shared-{name}", root / f"shared-{name}.done"
+        with FileLock(f"{folder}.lock"):
+            if not done.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed
+                folder.mkdir()
+                make(folder)
+                done.touch()
+        return folder
+
+    return folder_of
 
 
 def any_words(count: int) -> str:
@@ -68,23 +97,61 @@ class SmallData:
 
 
 @pytest.fixture(scope="session")
-def small_data(tmp_path_factory: pytest.TempPathFactory) -> SmallData:
-    from adhominem import PackedCorpus, find_sources, prepare, prepare_pairs, write_pair_set
+def small_data(made_once: MadeOnce) -> SmallData:
+    def make(folder: Path) -> None:
+        texts = write_rows(folder / "texts.jsonl", made_up_rows(9, 5, "t"))
+        pack(folder, texts, made_up_rows(8, 4, "d"))
 
-    folder = tmp_path_factory.mktemp("small")
-    texts = write_rows(folder / "texts.jsonl", made_up_rows(9, 5, "t"))
-    others = write_rows(folder / "others.jsonl", made_up_rows(8, 4, "d"))
-    write_pair_set(find_sources(others), folder / "pairs")
+    folder = made_once("small-data", make)
+    return data_in(folder, folder / "texts.jsonl")
+
+
+def pack(folder: Path, texts: Path, others: list[dict[str, str]]) -> None:
+    """Prepare texts for a training, and pairs of others as its dev set."""
+    from adhominem import find_sources, prepare, prepare_pairs, write_pair_set
+
+    rows = write_rows(folder / "others.jsonl", others)
+    write_pair_set(find_sources(rows), folder / "pairs")
     prepare(find_sources(texts), folder / "corpus")
     prepare_pairs(folder / "pairs", folder / "dev")
-    return SmallData(
-        texts,
-        folder / "pairs",
-        folder / "corpus",
-        folder / "dev",
-        PackedCorpus.open(folder / "corpus"),
-        {"dev": PackedCorpus.open(folder / "dev")},
-    )
+
+
+def data_in(folder: Path, texts: Path) -> SmallData:
+    """What `pack` has put into a folder."""
+    from adhominem import PackedCorpus
+
+    corpus, dev = folder / "corpus", folder / "dev"
+    opened = PackedCorpus.open(corpus), {"dev": PackedCorpus.open(dev)}
+    return SmallData(texts, folder / "pairs", corpus, dev, *opened)
+
+
+def trained(made_once: MadeOnce, name: str, data: SmallData, config: Any) -> Any:
+    """A model's folder, the model in it, and the events of its training."""
+    import torch
+
+    from adhominem import train
+    from adhominem.model.folder import read_models
+
+    torch.set_num_threads(1)  # the order of sums, and so the last bits, must not depend on it
+
+    def make(folder: Path) -> None:
+        events: list[dict[str, Any]] = []
+        train(
+            data.corpus,
+            data.dev,
+            folder / name,
+            config=config,
+            device="cpu",
+            on_event=events.append,
+        )
+        write_rows(folder / "events.jsonl", events)
+
+    folder = made_once(name, make)
+    (model,) = read_models(folder / name)
+    events = [
+        json.loads(line) for line in (folder / "events.jsonl").read_text("utf-8").splitlines()
+    ]
+    return folder / name, model, events
 
 
 SMALL_SETTINGS = (  # dropout stays on: a run must repeat its masks, too
@@ -130,26 +197,10 @@ class SmallRun:
 
 
 @pytest.fixture(scope="session")
-def small_run(
-    small_data: SmallData, small_config: Config, tmp_path_factory: pytest.TempPathFactory
-) -> SmallRun:
+def small_run(small_data: SmallData, small_config: Config, made_once: MadeOnce) -> SmallRun:
     """Trained once, with all that belongs to it."""
-    import torch
-
-    from adhominem import train
-
-    torch.set_num_threads(1)  # the order of sums, and so the last bits, must not depend on it
-    folder = tmp_path_factory.mktemp("run") / "model"
-    events: list[dict[str, Any]] = []
-    (model,) = train(
-        small_data.corpus,
-        small_data.dev,
-        folder,
-        config=small_config,
-        device="cpu",
-        on_event=events.append,
-    )
-    return SmallRun(folder, model, events, small_data, small_config)
+    run = trained(made_once, "model", small_data, small_config)
+    return SmallRun(*run, small_data, small_config)
 
 
 # The n-gram models' part: texts of two kinds, of authors who are hard to tell apart.
@@ -210,26 +261,17 @@ NGRAM_SETTINGS = (  # so few columns that the rarer n-grams are left out
 
 
 @pytest.fixture(scope="session")
-def rich_data(tmp_path_factory: pytest.TempPathFactory) -> SmallData:
+def rich_data(made_once: MadeOnce) -> SmallData:
     """Texts of two kinds; pairs of other authors of one of them."""
-    from adhominem import PackedCorpus, find_sources, prepare, prepare_pairs, write_pair_set
 
-    folder = tmp_path_factory.mktemp("rich")
-    (folder / "texts").mkdir()
-    for kind in KINDS:
-        write_rows(folder / "texts" / f"{kind}.jsonl", rich_rows(kind, 14, 5))
-    others = write_rows(folder / "others.jsonl", rich_rows("letters", 24, 4, "-dev-"))
-    write_pair_set(find_sources(others), folder / "pairs")
-    prepare(find_sources(folder / "texts"), folder / "corpus")
-    prepare_pairs(folder / "pairs", folder / "dev")
-    return SmallData(
-        folder / "texts",
-        folder / "pairs",
-        folder / "corpus",
-        folder / "dev",
-        PackedCorpus.open(folder / "corpus"),
-        {"dev": PackedCorpus.open(folder / "dev")},
-    )
+    def make(folder: Path) -> None:
+        (folder / "texts").mkdir()
+        for kind in KINDS:
+            write_rows(folder / "texts" / f"{kind}.jsonl", rich_rows(kind, 14, 5))
+        pack(folder, folder / "texts", rich_rows("letters", 24, 4, "-dev-"))
+
+    folder = made_once("rich-data", make)
+    return data_in(folder, folder / "texts")
 
 
 @pytest.fixture(scope="session")
@@ -251,40 +293,18 @@ class NgramRun:
 
 
 @pytest.fixture(scope="session")
-def ngram_run(
-    rich_data: SmallData, ngram_config: NgramConfig, tmp_path_factory: pytest.TempPathFactory
-) -> NgramRun:
+def ngram_run(rich_data: SmallData, ngram_config: NgramConfig, made_once: MadeOnce) -> NgramRun:
     """An n-gram model, trained once."""
-    import torch
-
-    from adhominem import train
-    from adhominem.model.member import NgramModel
-
-    torch.set_num_threads(1)
-    folder = tmp_path_factory.mktemp("ngrams") / "ngrams"
-    events: list[dict[str, Any]] = []
-    (model,) = train(
-        rich_data.corpus,
-        rich_data.dev,
-        folder,
-        config=ngram_config,
-        device="cpu",
-        on_event=events.append,
-    )
-    assert isinstance(model, NgramModel)
-    return NgramRun(folder, model, events, rich_data, ngram_config)
+    run = trained(made_once, "ngrams", rich_data, ngram_config)
+    return NgramRun(*run, rich_data, ngram_config)
 
 
 # Models that can be explained: a profile, and all kinds of member together.
 
 
 @pytest.fixture(scope="session")
-def profile_folder(
-    rich_data: SmallData, ngram_config: NgramConfig, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def profile_folder(rich_data: SmallData, ngram_config: NgramConfig, made_once: MadeOnce) -> Path:
     """An n-gram profile; it knows more n-grams than `ngram_run`, most have their own dimension."""
-    from adhominem import train
-
     config = ngram_config.with_settings(
         [
             "form=profile",
@@ -296,29 +316,26 @@ def profile_folder(
             "training.weight_steps=5",
         ]
     )
-    folder = tmp_path_factory.mktemp("profile") / "profile"
-    train(rich_data.corpus, rich_data.dev, folder, config=config, device="cpu")
-    return folder
+    folder, _, _ = trained(made_once, "profile", rich_data, config)
+    return Path(folder)
 
 
 @pytest.fixture(scope="session")
 def mixed_folder(
-    small_run: SmallRun,
-    ngram_run: NgramRun,
-    profile_folder: Path,
-    tmp_path_factory: pytest.TempPathFactory,
+    small_run: SmallRun, ngram_run: NgramRun, profile_folder: Path, made_once: MadeOnce
 ) -> Path:
     """An n-gram model, a network and a profile as one, calibrated on other authors."""
     from adhominem import find_sources, make_ensemble, read_pairs, write_pair_set
     from adhominem.training.calibrate import calibrate_model
 
-    folder = tmp_path_factory.mktemp("mixed")
-    members = (ngram_run.folder, small_run.folder, profile_folder)
-    made = make_ensemble(members, folder / "mixed", corpus=ngram_run.data.corpus).model
-    rows = write_rows(folder / "rows.jsonl", rich_rows("letters", 40, 4, "-calibration-"))
-    write_pair_set(find_sources(rows), folder / "letters")
-    calibrate_model(made, {"letters": list(read_pairs(folder / "letters"))})
-    return made
+    def make(folder: Path) -> None:
+        members = (ngram_run.folder, small_run.folder, profile_folder)
+        made = make_ensemble(members, folder / "mixed", corpus=ngram_run.data.corpus).model
+        rows = write_rows(folder / "rows.jsonl", rich_rows("letters", 40, 4, "-calibration-"))
+        write_pair_set(find_sources(rows), folder / "letters")
+        calibrate_model(made, {"letters": list(read_pairs(folder / "letters"))})
+
+    return made_once("mixed", make) / "mixed"
 
 
 @pytest.fixture(scope="session")
@@ -329,27 +346,38 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def made_index(letters: Path, mixed_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_index(letters: Path, mixed_folder: Path, made_once: MadeOnce) -> Path:
     """An index of the letters; tests that change one make a copy."""
     from adhominem import index_files
 
-    folder = tmp_path_factory.mktemp("made") / "index"
-    index_files([letters], folder, model=mixed_folder, trials=5, jobs=1)
-    return folder
+    def make(folder: Path) -> None:
+        index_files([letters], folder / "index", model=mixed_folder, trials=5, jobs=1)
+
+    return made_once("index", make) / "index"
 
 
 # A browser, for pages
 
-_CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser")
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Fail at once where `.ci/run` promised a browser: else tests of pages would be skipped."""
+    if os.environ.get("ADHOMINEM_BROWSER") == "required":
+        for name, there in (
+            (str(CHROMIUM), CHROMIUM.exists()),
+            ("playwright", find_spec("playwright") is not None),
+        ):
+            if not there:
+                raise pytest.UsageError(f"ADHOMINEM_BROWSER is `required`, but there is no {name}")
 
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """Where Chromium is; without it, a test is skipped."""
-    place = next((place for place in _CHROMIUM if Path(place).exists()), "")
-    if not place:
+    if not CHROMIUM.exists():
         pytest.skip("there is no Chromium")
-    return place
+    return str(CHROMIUM)
 
 
 @pytest.fixture(scope="module")
@@ -357,6 +385,9 @@ def browser(chromium: str) -> Iterator[Any]:
     """Chromium, started."""
     api = pytest.importorskip("playwright.sync_api")
     with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        started = playwright.chromium.launch(
+            executable_path=chromium,
+            args=["--no-sandbox", "--disable-gpu", "--force-device-scale-factor=1"],
+        )
         yield started
         started.close()

@@ -18,6 +18,7 @@ PACKAGE = Path(adhominem.__file__).parent
 ROOMS = (
     "errors",
     "arrays",
+    "statistics",
     "records",
     "processes",
     "compiled",

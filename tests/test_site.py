@@ -7,13 +7,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import adhominem
 
 ROOT = Path(__file__).parents[1]
-CHROMIUM = "/usr/bin/chromium"
 pytestmark = pytest.mark.slow
 
 
@@ -70,20 +70,14 @@ def test_a_link_out_of_docs_leads_to_the_repository_or_to_a_copy(site: Path) -> 
     assert 'href="../' not in text
 
 
-def test_a_page_has_no_fault_that_axe_knows_and_asks_nobody(site: Path) -> None:
-    playwright = pytest.importorskip("playwright.sync_api")
+def test_a_page_has_no_fault_that_axe_knows_and_asks_nobody(browser: Any, site: Path) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    if not Path(CHROMIUM).exists():
-        pytest.skip("needs chromium")
     asked: list[str] = []
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        for scheme in ("light", "dark"):
-            page = browser.new_page(color_scheme=scheme)
-            page.on("request", lambda request: asked.append(request.url))
-            page.goto((site / "first-hour" / "linguist.html").as_uri())
-            faults = axe.run(page).response["violations"]
-            assert not faults, [(fault["id"], fault["nodes"][0]["html"]) for fault in faults]
-        browser.close()
+    for scheme in ("light", "dark"):
+        page = browser.new_page(color_scheme=scheme)
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / "first-hour" / "linguist.html").as_uri())
+        faults = axe.run(page).response["violations"]
+        assert not faults, [(fault["id"], fault["nodes"][0]["html"]) for fault in faults]
     assert asked
     assert all(address.startswith(("file:", "data:")) for address in asked)

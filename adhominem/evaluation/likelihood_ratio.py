@@ -10,7 +10,7 @@ import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.score.decision import probability_same_author
-from adhominem.score.fitting import Blocks, pool
+from adhominem.statistics import Blocks, pool
 
 _STRONG = np.log(100)  # a Bayes factor that says much
 _BINS = 10  # of probabilities, for the calibration errors

@@ -11,8 +11,7 @@ from adhominem.arrays import BoolArray
 from adhominem.errors import OptionError
 from adhominem.evaluation import likelihood_ratio, pan
 from adhominem.evaluation.answers import Answers
-from adhominem.evaluation.bootstrap import interval, resampled
-from adhominem.score.fitting import pool
+from adhominem.statistics import interval, pool, resampled
 
 
 @dataclass(frozen=True)

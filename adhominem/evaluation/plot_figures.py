@@ -36,7 +36,7 @@ from adhominem.evaluation.plot_style import (
     shorten,
     system_styles,
 )
-from adhominem.score.fitting import pool
+from adhominem.statistics import pool
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

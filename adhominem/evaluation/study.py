@@ -18,7 +18,6 @@ import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import InputError, OptionError
-from adhominem.evaluation.bootstrap import exact_interval, interval, resampled
 from adhominem.evaluation.likelihood_ratio import (
     cllr,
     misleading_shares,
@@ -38,7 +37,7 @@ from adhominem.records import (
     strict_json,
     with_schema,
 )
-from adhominem.score.fitting import pool
+from adhominem.statistics import exact_interval, interval, pool, resampled
 from adhominem.text.files import path_of, read_bytes
 
 FEWEST_AUTHORS, FEWEST_CASES = 10, 30  # fewer, and the intervals are wide

@@ -18,6 +18,7 @@ from adhominem.arrays import FloatArray
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.paper.runtime import Encoded
+from adhominem.statistics import student_quantile
 from adhominem.verify.verifier import load
 
 # Of a word: its tokens, its documents, the attention it gets, the attention it would get by its
@@ -129,24 +130,6 @@ def _add(sums: dict[str, Sums], attended: Sequence[tuple[list[str], FloatArray]]
         sums[token_type] += (count, 1, got, expected, got**2, expected**2, got * expected)
 
 
-def student_95(free: int) -> float:
-    """How many standard errors a 95 % interval reaches, with so many degrees of freedom.
-
-    The expansion of Student's quantile by that of the normal distribution: off by 0.3 % at 4
-    degrees, by 3 % at 2.
-    """
-    if free == 1:
-        return 12.706
-    z = 1.959964
-    terms = (
-        z,
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return float(sum(term / free**power for power, term in enumerate(terms)))
-
-
 def _word(word: str, sums: Sums) -> WordAttention:
     """The ratio of two sums over documents, and its interval by the delta method, in logs.
 
@@ -162,6 +145,6 @@ def _word(word: str, sums: Sums) -> WordAttention:
     if free:
         spread = max(0.0, rest * documents / free) ** 0.5 / even
         # A word of two documents may get an exponent beyond any number.
-        factor = float(np.exp(min(700.0, student_95(free) * spread / max(ratio, 1e-300))))
+        factor = float(np.exp(min(700.0, student_quantile(free) * spread / max(ratio, 1e-300))))
         low, high = ratio / factor, ratio * factor
     return WordAttention(word, int(tokens), int(documents), ratio, low, high)

@@ -30,8 +30,6 @@ from adhominem.score.three_level import (
 )
 
 _STEP = 0.01  # of the search for the bounds, in decades
-RIDGE = 1e-3  # keeps weights finite where the scores separate the classes without fault
-_FLAT = 1e-12  # of the largest value: scores that vary by less are all the same but for rounding
 _PRIOR = 2e-4  # how strongly parameters are held to where they start
 _DIFFERENCE = 1e-3  # by which a parameter is changed, to see what it does
 _ROUNDS = 12
@@ -297,105 +295,6 @@ def group_weights(groups: npt.ArrayLike, same_author: BoolArray) -> FloatArray:
             if chosen.any():
                 weight[chosen] = chosen.sum() ** -0.5
     return weight
-
-
-def logistic(
-    scores: FloatArray, same_author: BoolArray, weight: FloatArray, ridge: float | FloatArray
-) -> FloatArray:
-    """(1 + scores,): the constant and the slopes for scores (scores, pairs), each pair weighed.
-
-    `ridge`, of all or of each (scores,), keeps slopes finite where the scores separate the classes
-    without fault. Scores that are all the same tell nothing: their slope is 0.
-    """
-    centre, scale = scores.mean(axis=1), scores.std(axis=1)
-    told = scale > _FLAT * np.abs(scores).max(axis=1, initial=0)
-    scale = np.where(told, scale, np.inf)
-    rows = np.concatenate(
-        [np.ones((1, scores.shape[1])), (scores - centre[:, None]) / scale[:, None]]
-    )
-    w = np.where(
-        same_author,
-        0.5 * weight / weight[same_author].sum(),
-        0.5 * weight / weight[~same_author].sum(),
-    )
-    penalty = np.diag([0.0, *np.broadcast_to(ridge, len(scores))])
-
-    def cost(beta: FloatArray) -> float:
-        odds = np.where(same_author, -1, 1) * (beta @ rows)
-        return float(w @ np.logaddexp(0, odds) + 0.5 * beta @ penalty @ beta)
-
-    beta = np.zeros(len(rows))
-    for _ in range(100):  # Newton's method; a step that would overshoot is made shorter
-        p = probability_same_author(beta @ rows)
-        gradient = rows @ (w * (p - same_author)) + penalty @ beta
-        hessian = (rows * (w * p * (1 - p))) @ rows.T + penalty
-        step = np.linalg.solve(hessian + 1e-12 * np.eye(len(beta)), gradient)
-        longest = float(np.abs(step).max())
-        size = min(1.0, 5.0 / max(longest, 1e-300))
-        while size > 1e-6 and cost(beta - size * step) > cost(beta) + 1e-12:
-            size /= 2
-        beta -= size * step
-        if longest < 1e-10:
-            break
-    slopes = beta[1:] / scale
-    return np.concatenate([[beta[0] - slopes @ centre], slopes])
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """Pairs in the order of their scores, pooled so that the share of same-author pairs rises.
-
-    This is what the pool-adjacent-violators algorithm (PAV) makes of a score. Equal scores are
-    always in one block.
-    """
-
-    same: FloatArray  # (blocks,): same-author pairs
-    different: FloatArray  # (blocks,)
-    lowest: FloatArray  # (blocks,): the lowest score
-    highest: FloatArray  # (blocks,)
-
-    @property
-    def log_bayes_factor(self) -> FloatArray:
-        """(blocks,): what the score should have said of its own pairs; the ends may be infinite."""
-        with np.errstate(divide="ignore"):
-            factors = np.log(self.same / self.same.sum()) - np.log(
-                self.different / self.different.sum()
-            )
-        return np.asarray(factors)
-
-    @property
-    def misses(self) -> FloatArray:
-        """(blocks + 1,): same-author pairs rejected where all up to a block are; rises."""
-        return np.asarray(np.append(0.0, np.cumsum(self.same)) / self.same.sum())
-
-    @property
-    def false_alarms(self) -> FloatArray:
-        """(blocks + 1,): different-author pairs accepted where all from a block on are; falls."""
-        return np.asarray(1 - np.append(0.0, np.cumsum(self.different)) / self.different.sum())
-
-
-def pool(scores: FloatArray, same_author: BoolArray) -> Blocks:
-    """The PAV algorithm. Both classes must occur."""
-    order = np.argsort(scores, kind="stable")
-    ranked, labels = scores[order], same_author[order]
-    begins = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
-    same = np.add.reduceat(labels.astype(np.float64), begins)
-    counts = np.diff(np.append(begins, len(ranked)))
-    # Runs of one label alone need no thought: they are joined before the loop.
-    pure = np.where(same == 0, -1, np.where(same == counts, 1, 0))
-    runs = np.flatnonzero(np.concatenate([[True], (pure[1:] != pure[:-1]) | (pure[1:] == 0)]))
-    same_runs, count_runs = np.add.reduceat(same, runs), np.add.reduceat(counts, runs)
-    stack: list[list[float]] = []  # same-author pairs, pairs, first run
-    for at, (hits, size) in enumerate(zip(same_runs.tolist(), count_runs.tolist(), strict=True)):
-        block = [hits, size, at]
-        while stack and stack[-1][0] * block[1] >= block[0] * stack[-1][1]:
-            before = stack.pop()
-            block = [before[0] + block[0], before[1] + block[1], before[2]]
-        stack.append(block)
-    hits_, sizes, first = np.array(stack).T
-    starts = begins[runs[first.astype(np.int64)]]
-    ends = np.append(starts[1:], len(ranked)) - 1
-    return Blocks(hits_, sizes - hits_, ranked[starts], ranked[ends])
 
 
 def fit_one_genre(evidence: FloatArray, is_one: BoolArray) -> tuple[float, float]:

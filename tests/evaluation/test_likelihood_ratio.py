@@ -22,7 +22,7 @@ from adhominem.evaluation.likelihood_ratio import (
     reliability,
 )
 from adhominem.score.decision import probability_same_author
-from adhominem.score.fitting import pool
+from adhominem.statistics import pool
 
 Items = list[tuple[float, bool]]
 

@@ -14,7 +14,7 @@ from conftest import SmallRun, write_rows
 
 from adhominem import Document, find_sources, load, read_documents
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.jobs.attention import attention_of, student_95, token_weights
+from adhominem.jobs.attention import attention_of, token_weights
 from adhominem.model.writing import write_ensemble
 
 
@@ -93,11 +93,6 @@ def test_an_interval_is_as_wide_as_so_few_documents_make_it(small_run: SmallRun)
         assert word.high == pytest.approx(word.ratio * reach, rel=0.05)
         assert word.low == pytest.approx(word.ratio / reach, rel=0.05)
     assert len(seen) > 1
-
-
-def test_the_quantile_is_students() -> None:
-    for free, off in ((1, 1e-4), (2, 0.04), (4, 0.003), (9, 2e-4), (100, 1e-6)):
-        assert student_95(free) == pytest.approx(scipy.stats.t.ppf(0.975, free), rel=off)
 
 
 def test_words_of_few_documents_are_left_out(small_run: SmallRun) -> None:

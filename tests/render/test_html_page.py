@@ -15,22 +15,8 @@ from adhominem.render.html import SCRIPT, STYLE, explanation_fragment, explanati
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-api = pytest.importorskip("playwright.sync_api")
-CHROMIUM = Path("/usr/bin/chromium")
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium")
-
 TIP = ".explanation-tip"
 STRICT = "default-src 'none'; style-src 'self'; script-src 'self'"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

@@ -418,6 +418,6 @@ def test_the_odds_of_one_genre_are_those_of_a_logistic_regression_and_the_prior(
     evidence = rng.normal(np.where(is_one, 1.2, 0.2), 0.4)  # log odds: a line of slope 1 / 0.16
     slope, constant = fit_one_genre(evidence, is_one)
     assert slope == pytest.approx(1 / 0.16, rel=0.1)
-    assert (np.log(10) - constant) / slope == pytest.approx(0.7, abs=0.05)
+    assert (np.log(20) - constant) / slope == pytest.approx(0.7, abs=0.05)
     assert fit_one_genre(evidence, ~is_one) == (0, 0)  # points the wrong way
     assert fit_one_genre(evidence, np.ones(9_000, dtype=bool)) == (0, 0)

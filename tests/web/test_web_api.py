@@ -570,7 +570,7 @@ class TestForm:
         return [json.loads(line) for line in answer.text.splitlines()]
 
     def test_without_a_script_the_answer_is_a_page(self, client: TestClient) -> None:
-        fields = {"first_text": GARDEN, "second_text": BICYCLE, "prior": "0.25", "explain": "yes"}
+        fields = {"first_text": GARDEN, "second_text": RAILWAY, "prior": "0.25", "explain": "yes"}
         page = client.post("/", headers={"Accept": "text/html"}, **form(**fields))
         assert page.status_code == 200
         assert "log10 Bayes factor." in page.text
@@ -593,7 +593,7 @@ class TestForm:
         assert told[-1] is explained
 
     def test_a_report_is_written_when_it_is_asked_for(self, client: TestClient) -> None:
-        fields = {"first_text": GARDEN, "second_text": BICYCLE, "prior": "0.2", "report": "yes"}
+        fields = {"first_text": GARDEN, "second_text": RAILWAY, "prior": "0.2", "report": "yes"}
         told = self.lines(client, **form(**fields, case="Case 7", examiner="N. N."))
         assert not any("verdict" in event for event in told)
         assert any(event.get("doing") == "Writing the report" for event in told)
@@ -774,7 +774,7 @@ class TestForm:
         limits = Limits(explained_characters=100)
         opened = Service(service.verifier, service.verifier, limits=limits)
         client = TestClient(create_app(opened))
-        sent = form(first_text=GARDEN, second_text=BICYCLE, explain="yes")
+        sent = form(first_text=GARDEN, second_text=RAILWAY, explain="yes")
         (*_, verdict, _, last) = self.lines(client, **sent)
         assert "verdict" in verdict
         assert "There is no explanation: texts to explain: " in last["unexplained"]

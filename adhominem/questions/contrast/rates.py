@@ -13,8 +13,7 @@ import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
-
-_NORMAL = 1.959964  # 95% of a normal distribution lie within so many deviations
+from adhominem.statistics import NORMAL, student_quantile
 
 
 @dataclass(frozen=True)
@@ -89,25 +88,4 @@ def _side(counts: FloatArray, tokens: FloatArray) -> SideRates:
 
 def quantile_of(freedom: int) -> float:
     """Deviations within which 95% lie: as many as Student says, or of a normal distribution."""
-    return student_quantile(freedom) if freedom > 0 else _NORMAL
-
-
-def student_quantile(freedom: int) -> float:
-    """Within how many deviations 95% of Student's distribution lie.
-
-    One and two degrees of freedom have closed forms; others the expansion by Fisher and Cornish,
-    which is off by less than a hundredth.
-    """
-    if freedom < 1:
-        raise OptionError(f"{freedom} degrees of freedom; expected 1 or more")
-    if freedom == 1:
-        return float(np.tan(np.pi * 0.475))
-    if freedom == 2:
-        return float(np.sqrt(2 / (0.05 * 1.95) - 2))
-    z = _NORMAL
-    terms = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return z + sum(term / float(freedom) ** power for power, term in enumerate(terms, start=1))
+    return student_quantile(freedom) if freedom > 0 else NORMAL

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from adhominem.arrays import AnyLevs
-from adhominem.evaluation.bootstrap import exact_interval, interval, resampled
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.questions.known import LevStore
 from adhominem.questions.rank.posterior import NONE
 from adhominem.questions.rank.trials import Confusion, Outcome, Trials
 from adhominem.score.scorer import Scorer
+from adhominem.statistics import exact_interval, interval, resampled
 from adhominem.text.files import Document
 
 MOST_CANDIDATES = 50  # among whom texts are ranked

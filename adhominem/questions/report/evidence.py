@@ -17,12 +17,12 @@ import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
-from adhominem.evaluation.bootstrap import exact_interval, interval
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.evaluation.study import ValidationStudy
 from adhominem.model.calibration import CalibrationEvidence, LikeCases, Validation
 from adhominem.questions.validate.page import study_facts
 from adhominem.score.population import Population
+from adhominem.statistics import exact_interval, interval
 from adhominem.text.exhibits import Exhibit, words_a_text
 from adhominem.verify.comparison import Comparison
 from adhominem.verify.verification import Likeness, guessed_genre

@@ -234,7 +234,7 @@ def of_foreign(ids: Sequence[str]) -> Iterator[Caution]:
             "texts of the index that are not running prose of a kind that the model knows "
             f"({len(ids):,}): {listed(ids)}",
             "no statement is made on them",
-            "remove them with `adhominem index --remove`",
+            "remove them with `adhominem index --remove ID`",
         )
 
 
@@ -248,7 +248,7 @@ def cautions_of_index(store: Store) -> Iterator[Caution]:
             "passages, or more, with others",
             "in its population, near copies count once; what the rest share looks more usual than "
             "it is, and numbers may be off by some tenths",
-            "remove copies with `adhominem index --remove`, and boilerplate before texts are "
+            "remove copies with `adhominem index --remove ID`, and boilerplate before texts are "
             "indexed",
         )
 

@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import numpy as np
@@ -21,6 +22,10 @@ from adhominem.evaluation.measures import MEASURES, Evaluation, evaluate
 from adhominem.evaluation.plots import FIGURES, Entropies, write_figures
 from adhominem.questions.evaluate.page import write_page
 from adhominem.render.templates import asset
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 
 pytest.importorskip("matplotlib")
 
@@ -306,9 +311,9 @@ def test_the_entropy_curves_of_a_training_come_last(one_figure: None, tmp_path: 
         Entropies.read(log)
 
 
-@pytest.mark.skipif(not Path("/usr/bin/chromium").exists(), reason="there is no chromium")
-def test_the_policy_forbids_scripts_and_the_page_looks_as_without_it(tmp_path: Path) -> None:
-    api = pytest.importorskip("playwright.sync_api")
+def test_the_policy_forbids_scripts_and_the_page_looks_as_without_it(
+    browser: Browser, tmp_path: Path
+) -> None:
     path = tmp_path / "page.html"
     systems = systems_of(["a system"])
     write_page([evaluate(system) for system in systems], systems, path, "0")
@@ -317,18 +322,13 @@ def test_the_policy_forbids_scripts_and_the_page_looks_as_without_it(tmp_path: P
     assert policy is not None
     hostile = written.replace("<main>", "<main><script>document.title = 'run'</script>")
     shown = []
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
-        )
-        for text in (written, written.replace(policy[0], ""), hostile):
-            path.write_text(text, "utf-8")
-            page = browser.new_page(viewport={"width": 900, "height": 700})
-            page.goto(path.as_uri())
-            figures = page.evaluate("[...document.images].map((each) => each.naturalWidth)")
-            assert len(figures) >= 3
-            assert all(figures)
-            shown.append((page.title(), page.screenshot(full_page=True)))
-        browser.close()
+    for text in (written, written.replace(policy[0], ""), hostile):
+        path.write_text(text, "utf-8")
+        page = browser.new_page(viewport={"width": 900, "height": 700})
+        page.goto(path.as_uri())
+        figures = page.evaluate("[...document.images].map((each) => each.naturalWidth)")
+        assert len(figures) >= 3
+        assert all(figures)
+        shown.append((page.title(), page.screenshot(full_page=True)))
     assert shown[0] == shown[1]
     assert shown[2][0] == shown[0][0]

@@ -17,25 +17,8 @@ from adhominem.questions.map.corpus_map import CorpusMap, Projection
 from adhominem.questions.map.groups import draw_documents
 from adhominem.questions.map.page import write_map_page
 
-CHROMIUM = Path("/usr/bin/chromium")
-pytest.importorskip("playwright")
-if not CHROMIUM.exists():
-    pytest.skip("there is no chromium", allow_module_level=True)
-
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--force-device-scale-factor=1"]
-        )
-        yield browser
-        browser.close()
 
 
 class Shown:

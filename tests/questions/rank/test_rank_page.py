@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from adhominem.questions.rank.page import rank_page
 from adhominem.questions.rank.ranking import (
@@ -23,6 +21,10 @@ from adhominem.questions.rank.trials import Confusion
 from adhominem.questions.rank.trust import Share, Trust
 from adhominem.questions.rank.versus import Versus, VersusNgram, VersusPassage
 from adhominem.verify.cautions import Caution
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 
 BAD = "<script>alert(1)</script>"
 
@@ -215,23 +217,15 @@ def test_the_evidence_is_told_also_where_it_speaks_against_all() -> None:
     assert evidence([against]) == "weak support against every candidate, at the least"
 
 
-def test_a_browser_has_nothing_to_complain_of(tmp_path: Path) -> None:
-    api = pytest.importorskip("playwright.sync_api")
-    if not Path("/usr/bin/chromium").exists():
-        pytest.skip("there is no chromium")
+def test_a_browser_has_nothing_to_complain_of(browser: Browser, tmp_path: Path) -> None:
     (path := tmp_path / "rank.html").write_text(rank_page(ranking(12)), "utf-8")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
-        )
-        for width in (1280, 360):
-            page = browser.new_page(viewport={"width": width, "height": 800})
-            asked: list[str] = []
-            complaints: list[str] = []
-            page.on("request", lambda request, asked=asked: asked.append(request.url))
-            page.on("console", lambda message, told=complaints: told.append(message.text))
-            page.goto(path.as_uri())
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert asked == [path.as_uri()]
-            assert complaints == []
-        browser.close()
+    for width in (1280, 360):
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        asked: list[str] = []
+        complaints: list[str] = []
+        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        page.on("console", lambda message, told=complaints: told.append(message.text))
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert asked == [path.as_uri()]
+        assert complaints == []

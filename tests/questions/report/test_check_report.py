@@ -459,6 +459,6 @@ def test_a_damaged_or_foreign_page_is_an_error_and_no_difference(
     done = case.run(page=foreign)
     assert done.exit_code == 1
     assert "error: " in done.stderr
-    assert "no report by AdHominem" in done.stderr
+    assert "not a report by AdHominem" in done.stderr
     with pytest.raises(InputError, match="no such file"):
         check_report(tmp_path / "nowhere.html", "a", "b")

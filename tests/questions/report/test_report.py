@@ -21,7 +21,6 @@ from made_up_reports import ALL, report, validation
 from adhominem import Document, Population, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import OptionError
-from adhominem.evaluation.bootstrap import exact_interval
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.model.calibration import LikeCases, Validation, read_validation
 from adhominem.model.folder import read_models
@@ -31,6 +30,7 @@ from adhominem.questions.report.page import report_page
 from adhominem.questions.report.report import Report, file_dates, make_report, report_date
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import PopulationText
+from adhominem.statistics import exact_interval
 from adhominem.text.exhibits import exhibits_of, read_exhibits
 from adhominem.training.calibrate import calibrate_model
 from adhominem.verify.explanation import explain_texts

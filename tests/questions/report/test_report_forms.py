@@ -162,7 +162,7 @@ def test_a_file_without_the_data_of_a_report_is_refused(suffix: str, tmp_path: P
         docx.Document().save(str(path))
     else:
         path.write_bytes(b"%PDF-1.4\n%%EOF\n")
-    with pytest.raises(InputError, match="no report by AdHominem, or it is damaged"):
+    with pytest.raises(InputError, match="not a report by AdHominem, or it is damaged"):
         read_report(path)
     path.write_bytes(b"nothing of the kind")
     with pytest.raises(InputError):
@@ -290,7 +290,7 @@ def test_a_word_document_with_damaged_data_is_said_to_be_damaged(
 def test_the_data_in_a_word_document_are_limited_in_sum(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adhominem.questions.report.attached._MOST_BYTES", 1_000)
+    monkeypatch.setattr("adhominem.questions.report.formats._MOST_BYTES", 1_000)
     with ZipFile(path := tmp_path / "report.docx", "w") as archive:
         for number in range(3):
             archive.writestr(f"customXml/item{number}.xml", "x" * 400)

@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
@@ -31,7 +30,6 @@ from adhominem.verify.cautions import Caution
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-CHROMIUM = Path("/usr/bin/chromium")
 anything = st.text(max_size=40) | st.sampled_from(
     ["</script><script>alert(1)</script>", "<!--", "]]>", "&lt;&#0;", "\0\r\n\u2028", "<b>\"'"]
 )
@@ -183,19 +181,6 @@ def test_a_page_needs_neither_torch_nor_matplotlib_nor_reportlab() -> None:
 
 
 # in a browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    api = pytest.importorskip("playwright.sync_api")
-    if not CHROMIUM.exists():
-        pytest.skip("there is no Chromium")
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield started
-        started.close()
 
 
 @pytest.mark.parametrize("width", [1280, 360])

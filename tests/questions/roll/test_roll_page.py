@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,6 @@ from adhominem.questions.roll.smoothing import smooth
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-CHROMIUM = Path("/usr/bin/chromium")
 NASTY = '</style><b id="bad">&amp;'
 
 
@@ -129,19 +127,6 @@ def test_of_one_style_nothing_is_called_probable() -> None:
     page = roll_page(one)
     assert "No change of style was found" in page
     assert "Probability of each author" not in page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    pytest.importorskip("playwright")
-    if not CHROMIUM.exists():
-        pytest.skip("there is no chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM))
-        yield started
-        started.close()
 
 
 @pytest.mark.parametrize("width", [1280, 390])

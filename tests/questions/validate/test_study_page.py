@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 
 from adhominem.evaluation.study import (
     MEASURES,
@@ -17,6 +17,10 @@ from adhominem.evaluation.study import (
     ValidationStudy,
 )
 from adhominem.questions.validate.page import rows_of, study_facts, study_page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 
 BAD = "<script>alert(1)</script>"
 
@@ -105,25 +109,17 @@ def test_the_cases_that_mislead_most_come_first_and_are_right_cases() -> None:
     assert "None of the cases misleads" in study_page(replace(study(), cases=right))
 
 
-def test_a_browser_has_nothing_to_complain_of(tmp_path: Path) -> None:
-    api = pytest.importorskip("playwright.sync_api")
-    if not Path("/usr/bin/chromium").exists():
-        pytest.skip("there is no chromium")
+def test_a_browser_has_nothing_to_complain_of(browser: Browser, tmp_path: Path) -> None:
     (path := tmp_path / "study.html").write_text(study_page(study()), "utf-8")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
-        )
-        for width in (1280, 360):
-            page = browser.new_page(viewport={"width": width, "height": 800})
-            asked: list[str] = []
-            complaints: list[str] = []
-            page.on("request", lambda request, asked=asked: asked.append(request.url))
-            page.on("console", lambda message, told=complaints: told.append(message.text))
-            page.goto(path.as_uri())
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            shown = "getComputedStyle(document.querySelector('.facts')).display"
-            assert page.evaluate(shown) == "grid"  # the policy lets the page have its style
-            assert asked == [path.as_uri()]
-            assert complaints == []
-        browser.close()
+    for width in (1280, 360):
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        asked: list[str] = []
+        complaints: list[str] = []
+        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        page.on("console", lambda message, told=complaints: told.append(message.text))
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        shown = "getComputedStyle(document.querySelector('.facts')).display"
+        assert page.evaluate(shown) == "grid"  # the policy lets the page have its style
+        assert asked == [path.as_uri()]
+        assert complaints == []

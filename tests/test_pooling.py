@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from adhominem.score.fitting import Blocks, pool
+from adhominem.statistics import Blocks, pool
 
 scores = st.one_of(
     st.integers(-3, 3).map(float),  # many ties

@@ -1,0 +1,204 @@
+"""Statistics that the rooms share: intervals, resamples, pooling, logistic regression.
+
+SciPy has most of these, but scoring must not need it; the tests hold them against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import lgamma, pi, sqrt, tan
+
+import numpy as np
+
+from adhominem.arrays import BoolArray, FloatArray, IntArray
+from adhominem.errors import OptionError
+
+_TAIL = 0.025  # on either side of a 95% interval
+_HALVINGS = 50  # of the range in which an end of an exact interval lies
+NORMAL = 1.959964  # 95% of a normal distribution lie within so many deviations
+_FLAT = 1e-12  # of the largest value: scores that vary by less are all the same but for rounding
+
+
+def resampled(
+    order: IntArray, authors: Sequence[tuple[str, str]] | None, resamples: int, seed: int
+) -> Iterator[IntArray]:
+    """The pairs of each bootstrap resample, in the order given, each as often as it was drawn.
+
+    `authors` names the two authors of each pair: authors are drawn, and a pair comes as often as
+    its author was, or as its two authors meet; a resample may be empty. Without `authors`, pairs
+    are drawn.
+    """
+    rng = np.random.default_rng(seed)
+    numbers: IntArray | None = None  # (pairs, 2)
+    count = len(order)
+    if authors is not None:
+        names = sorted({name for pair in authors for name in pair})
+        place = {name: at for at, name in enumerate(names)}
+        numbers = np.array([[place[first], place[second]] for first, second in authors])
+        count = len(names)
+    for _ in range(resamples):
+        times = rng.multinomial(count, np.full(count, 1 / count))
+        if numbers is not None:
+            first, second = times[numbers].T
+            times = np.where(numbers[:, 0] == numbers[:, 1], first, first * second)
+        yield np.repeat(order, times[order])
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """The middle 95% of a measure of the resamples, without those in which it is NaN."""
+    known = [value for value in values if not np.isnan(value)]
+    if not known:
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, [_TAIL, 1 - _TAIL], method="nearest")
+    return float(low), float(high)
+
+
+def exact_interval(count: int, of: int) -> tuple[float, float]:
+    """The exact 95% interval of the rate of what occurs in `count` `of` cases (Clopper, Pearson).
+
+    At its ends, as few or as many occur in one of 40 such sets of cases. It holds for cases that
+    are independent of each other.
+    """
+    low = 0.0 if count == 0 else _rate_of(count, of)
+    high = 1.0 if count == of else 1 - _rate_of(of - count, of)
+    return low, high
+
+
+def _rate_of(count: int, of: int) -> float:
+    """The rate at which `count` or more occur with the chance of a tail."""
+    seen = np.arange(count, of + 1)
+    ways = np.array([lgamma(of + 1) - lgamma(k + 1) - lgamma(of - k + 1) for k in seen.tolist()])
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        rate = (low + high) / 2
+        chance = np.exp(ways + seen * np.log(rate) + (of - seen) * np.log1p(-rate)).sum()
+        low, high = (rate, high) if chance < _TAIL else (low, rate)
+    return (low + high) / 2
+
+
+def student_quantile(freedom: int) -> float:
+    """Within how many deviations 95% of Student's distribution lie.
+
+    One and two degrees of freedom have closed forms; others the expansion by Fisher and Cornish,
+    which is off by less than a hundredth.
+    """
+    if freedom < 1:
+        raise OptionError(f"{freedom} degrees of freedom; expected 1 or more")
+    if freedom == 1:
+        return tan(pi * 0.475)
+    if freedom == 2:
+        return sqrt(2 / (0.05 * 1.95) - 2)
+    z = NORMAL
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return z + sum(term / float(freedom) ** power for power, term in enumerate(terms, start=1))
+
+
+def logistic(
+    scores: FloatArray, same_author: BoolArray, weight: FloatArray, ridge: float | FloatArray
+) -> FloatArray:
+    """(1 + scores,): the constant and the slopes of a logistic regression on (scores, pairs).
+
+    The pairs have weights (pairs,), and both classes count half. `ridge`, of all slopes or of each
+    (scores,), keeps them finite where the scores separate the classes without fault. A score that
+    is the same for all pairs has the slope 0.
+    """
+    centre, scale = scores.mean(axis=1), scores.std(axis=1)
+    varies = scale > _FLAT * np.abs(scores).max(axis=1, initial=0)
+    scale = np.where(varies, scale, np.inf)
+    rows = np.concatenate(
+        [np.ones((1, scores.shape[1])), (scores - centre[:, None]) / scale[:, None]]
+    )
+    w = np.where(
+        same_author,
+        0.5 * weight / weight[same_author].sum(),
+        0.5 * weight / weight[~same_author].sum(),
+    )
+    penalty = np.diag([0.0, *np.broadcast_to(ridge, len(scores))])
+
+    def cost(beta: FloatArray) -> float:
+        odds = np.where(same_author, -1, 1) * (beta @ rows)
+        return float(w @ np.logaddexp(0, odds) + 0.5 * beta @ penalty @ beta)
+
+    beta = np.zeros(len(rows))
+    for _ in range(100):  # Newton's method; a step that would overshoot is made shorter
+        p = _sigmoid(beta @ rows)
+        gradient = rows @ (w * (p - same_author)) + penalty @ beta
+        hessian = (rows * (w * p * (1 - p))) @ rows.T + penalty
+        step = np.linalg.solve(hessian + 1e-12 * np.eye(len(beta)), gradient)
+        longest = float(np.abs(step).max())
+        size = min(1.0, 5.0 / max(longest, 1e-300))
+        while size > 1e-6 and cost(beta - size * step) > cost(beta) + 1e-12:
+            size /= 2
+        beta -= size * step
+        if longest < 1e-10:
+            break
+    slopes = beta[1:] / scale
+    return np.concatenate([[beta[0] - slopes @ centre], slopes])
+
+
+def _sigmoid(log_odds: FloatArray) -> FloatArray:
+    # exp of a number that is never positive: no overflow on either side
+    small = np.exp(-np.abs(log_odds))
+    return np.asarray(np.where(log_odds >= 0, 1 / (1 + small), small / (1 + small)))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Pairs in the order of their scores, pooled so that the share of same-author pairs rises.
+
+    This is what the pool-adjacent-violators algorithm (PAV) makes of a score. Equal scores are
+    always in one block.
+    """
+
+    same: FloatArray  # (blocks,): same-author pairs
+    different: FloatArray  # (blocks,)
+    lowest: FloatArray  # (blocks,): the lowest score
+    highest: FloatArray  # (blocks,)
+
+    @property
+    def log_bayes_factor(self) -> FloatArray:
+        """(blocks,): what the score should have said of its own pairs; the ends may be infinite."""
+        with np.errstate(divide="ignore"):
+            factors = np.log(self.same / self.same.sum()) - np.log(
+                self.different / self.different.sum()
+            )
+        return np.asarray(factors)
+
+    @property
+    def misses(self) -> FloatArray:
+        """(blocks + 1,): same-author pairs rejected where all up to a block are; rises."""
+        return np.asarray(np.append(0.0, np.cumsum(self.same)) / self.same.sum())
+
+    @property
+    def false_alarms(self) -> FloatArray:
+        """(blocks + 1,): different-author pairs accepted where all from a block on are; falls."""
+        return np.asarray(1 - np.append(0.0, np.cumsum(self.different)) / self.different.sum())
+
+
+def pool(scores: FloatArray, same_author: BoolArray) -> Blocks:
+    """The PAV algorithm. Both classes must occur."""
+    order = np.argsort(scores, kind="stable")
+    ranked, labels = scores[order], same_author[order]
+    begins = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+    same = np.add.reduceat(labels.astype(np.float64), begins)
+    counts = np.diff(np.append(begins, len(ranked)))
+    # Runs of one label alone need no thought: they are joined before the loop.
+    pure = np.where(same == 0, -1, np.where(same == counts, 1, 0))
+    runs = np.flatnonzero(np.concatenate([[True], (pure[1:] != pure[:-1]) | (pure[1:] == 0)]))
+    same_runs, count_runs = np.add.reduceat(same, runs), np.add.reduceat(counts, runs)
+    stack: list[list[float]] = []  # same-author pairs, pairs, first run
+    for at, (hits, size) in enumerate(zip(same_runs.tolist(), count_runs.tolist(), strict=True)):
+        block = [hits, size, at]
+        while stack and stack[-1][0] * block[1] >= block[0] * stack[-1][1]:
+            before = stack.pop()
+            block = [before[0] + block[0], before[1] + block[1], before[2]]
+        stack.append(block)
+    hits_, sizes, first = np.array(stack).T
+    starts = begins[runs[first.astype(np.int64)]]
+    ends = np.append(starts[1:], len(ranked)) - 1
+    return Blocks(hits_, sizes - hits_, ranked[starts], ranked[ends])
