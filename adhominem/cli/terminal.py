@@ -205,6 +205,9 @@ def _upright(head: Sequence[str], row: Sequence[str]) -> Iterator[list[str]]:
 
 def print_verification(result: Verification) -> None:
     """What a comparison of two sides came to."""
+    from adhominem.render.summary import background
+    from adhominem.score.decision import show_probability
+
     number = f"{result.log10_bayes_factor:+.2f}"
     if not result.states:
         lines = [
@@ -212,10 +215,7 @@ def print_verification(result: Verification) -> None:
             (f"Computed all the same: log10 Bayes factor {number}", "dim"),
         ]
     else:
-        value = result.probability_same_author
-        # Never 0 or 1, which no evidence makes it.
-        extreme = "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else ""
-        probability = extreme or f"{value:.3f}"
+        probability = show_probability(result.probability_same_author)
         prior = f"if it was {result.prior_same_author:g} before the texts"
         lines = [
             (f"log10 Bayes factor  {number}", ""),
@@ -227,21 +227,8 @@ def print_verification(result: Verification) -> None:
         bounds = f"{result.lower_bound:+.2f} to {result.upper_bound:+.2f}"
         told = f"{bounds} under these conditions ({result.conditions}): {result.reach}"
         lines.append((f"Bounds  {told}", ""))
-    if result.population is not None:
-        without = f"{result.population.log10_bayes_factor_without:+.2f}"
-        texts = f"Population  {result.population.texts:,} texts"
-        lines.append((f"{texts}; without it the log10 Bayes factor would be {without}", ""))
-    elif result.likeness is not None:
-        genre, share = next(iter(result.likeness.genres.items()))
-        like = f"most like {result.likeness.described.get(genre, genre)} ({share:.0%})"
-        far = result.likeness.atypicality
-        how_far = (
-            f"{far:.1f} times as far from them as nearly all training texts"
-            if far > 1
-            else f"not farther from them than nearly all training texts ({far:.1f} of the limit)"
-        )
-        given = "No population was given: of the genres that the model knows, these are"
-        lines.append((f"{given} {like}, and {how_far}", ""))
+    if said := background(result):
+        lines.append((said.removesuffix("."), ""))
     for name, side in (("first", result.first), ("second", result.second)):
         for material in side.documents:
             told = f"{material.name}, {material.tokens:,} tokens, SHA-256 {material.sha256}"

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from math import isfinite, log
 
-from adhominem.score.decision import DIFFERENT, NONE, SAME, VerbalScale, show_probability
+from adhominem.score.decision import (
+    DIFFERENT,
+    NONE,
+    SAME,
+    VerbalScale,
+    say_probability,
+    show_probability,
+)
 from adhominem.verify.explanation import Explanation
 from adhominem.verify.ngram_contributions import NgramContribution
 from adhominem.verify.verification import Likeness, Material, Verification
@@ -125,9 +132,7 @@ def balance(explanation: Explanation) -> list[tuple[str, str, str]]:
 
 def probability(verification: Verification) -> str:
     """The probability of one author, together with the prior that it rests on."""
-    value = verification.probability_same_author
-    # Never 0 or 1, which no evidence makes it.
-    shown = "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else f"{value:.3f}"
+    shown = show_probability(verification.probability_same_author)
     return (
         f"Probability of one author {shown}, if it was {verification.prior_same_author:g} before "
         "the texts; the prior belongs to the case and does not come from the texts."
@@ -148,12 +153,12 @@ def headline(verification: Verification) -> str:
 def shift(verification: Verification) -> str:
     """What the texts do to the probability of one author, from the prior on."""
     before, after = verification.prior_same_author, verification.probability_same_author
-    if show_probability(before) == show_probability(after):
+    if say_probability(before) == say_probability(after):
         return f"The texts leave the probability of one author at {before:g}."
     moved = "raise" if after > before else "lower"
     return (
         f"The texts {moved} the probability of one author from {before:g} to "
-        f"{show_probability(after)}."
+        f"{say_probability(after)}."
     )
 
 
@@ -187,16 +192,18 @@ def plain_odds(odds: float) -> str:
 
 
 def background(verification: Verification) -> str:
-    """What the texts were compared against: a population, or the genre they are most like."""
+    """What the texts were compared with: a population, or the genre that they are most like.
+
+    Empty where neither is known.
+    """
     if population := verification.population:
-        return (
-            f"Population of {population.texts:,} texts; without it the log10 Bayes factor would be "
-            f"{signed(population.log10_bayes_factor_without)}."
-        )
+        without = signed(population.log10_bayes_factor_without)
+        texts = f"Population of {population.texts:,} texts"
+        return f"{texts}; without it the log10 Bayes factor would be {without}."
     likeness = verification.likeness
     if likeness is None or not likeness.genres:
         return ""
-    genre, share = next(iter(likeness.genres.items()))
+    genre, share = likeness.likest
     return (
         "No population was given: of the genres that the model knows, these are most like "
         f"{likeness.name(genre)} ({share:.0%}), and {how_far(likeness)}."

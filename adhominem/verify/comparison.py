@@ -1,7 +1,7 @@
 """Two sides that are compared: each text read, hashed, tokenized and encoded once.
 
-All that is said of a comparison is said of this: what it comes to, how alike each member finds both
-sides, and what it would come to if texts were others.
+A comparison says what it comes to, how alike each member finds both sides, and what it would come
+to if texts were others.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class Comparison:
 
     @property
     def sides(self) -> tuple[tuple[ComparedText, ...], tuple[ComparedText, ...]]:
-        """Both."""
+        """The texts of both sides."""
         return self.first, self.second
 
     @property
     def exhibits(self) -> tuple[list[Exhibit], list[Exhibit]]:
-        """All that was given of each side, copies after what they are copies of."""
+        """All texts that were given of each side, copies after what they are copies of."""
         first, second = (
             [exhibit for text in side for exhibit in (text.exhibit, *text.copies)]
             for side in self.sides
@@ -79,12 +79,12 @@ class Comparison:
 
     @property
     def texts(self) -> tuple[ComparedText, ...]:
-        """Those of both sides."""
+        """The texts of both sides in a row."""
         return (*self.first, *self.second)
 
     @property
     def log_bayes_factor(self) -> float:
-        """Of both sides as they are, without bounds: at a bound nothing would contribute."""
+        """What both sides come to, without bounds: at a bound nothing would contribute."""
         return float(self.scored.unbounded[0])
 
     @property
@@ -103,9 +103,11 @@ class Comparison:
         A passage is what a window adds to those before it. The windows are those of the first
         network among the members.
         """
-        networks = [member.windows for member in self.members if member.windows is not None]
-        windows = networks[0] if networks else WindowOptions()
-        return spread_starts(len(text.tokens(self.lead).tokens), windows)
+        if text not in self._passages:
+            networks = [member.windows for member in self.members if member.windows is not None]
+            windows = networks[0] if networks else WindowOptions()
+            self._passages[text] = spread_starts(len(text.tokens(self.lead).tokens), windows)
+        return self._passages[text]
 
     def vary(self, text: ComparedText, times: IntArray) -> Array32:
         """(variants, lev_size): the LEVs of a text with some passages left out or repeated.
@@ -130,8 +132,8 @@ class Comparison:
     def losses(self, side: int, number: int, times: IntArray) -> Iterator[FloatArray]:
         """For each member, (variants,): what a side's half of its share loses.
 
-        That is with each variant of a text, as in `vary`, in its place. Where the loss is linear in
-        the LEV, and the LEV a sum over n-grams, no LEV is made.
+        Each variant of a text, as in `vary`, takes its place. Where the loss is linear in the LEV,
+        and the LEV a sum over n-grams, no LEV is made.
         """
         text = self.sides[side][number]
         starts = self.passages(text)
@@ -156,6 +158,10 @@ class Comparison:
             tokens, starts = text.tokens(member).tokens, self.passages(text)
             self._variants[key] = NgramVariants(encoder, tokens, starts)
         return self._variants[key]
+
+    @cached_property
+    def _passages(self) -> dict[ComparedText, IntArray]:
+        return {}
 
     @cached_property
     def _variants(self) -> dict[tuple[ComparedText, Member], NgramVariants]:

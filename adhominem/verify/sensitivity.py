@@ -75,7 +75,7 @@ def _of_genre(comparison: Comparison, likeness: Likeness | None) -> Influence:
         return _without_effect("Genre", "that of the population")
     if likeness is None or not likeness.genres:
         return _without_effect("Genre", "not known to the model")
-    genre, share = next(iter(likeness.genres.items()))
+    genre, share = likeness.likest
     first, second = comparison.levs
     without = _factors(comparison.scorer.without(genre), [first], [second])
     return Influence(

@@ -61,6 +61,11 @@ class Likeness:
         default_factory=dict
     )  # the genres in words, if the model says
 
+    @property
+    def likest(self) -> tuple[str, float]:
+        """The genre that the texts are most like, and its share; none if no genre is known."""
+        return max(self.genres.items(), key=lambda row: row[1], default=("", 0.0))
+
     def name(self, genre: str) -> str:
         """A genre as people call it."""
         return self.described.get(genre, genre)
@@ -75,7 +80,7 @@ def guessed_genre(likeness: Likeness | None) -> str:
         return _ANY_GENRE
     if likeness.atypicality > 1:
         return ""
-    genre, share = max(likeness.genres.items(), key=lambda item: item[1])
+    genre, share = likeness.likest
     return genre if share >= _MOSTLY else _ANY_GENRE
 
 

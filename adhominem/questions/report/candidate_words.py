@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from adhominem.questions.rank.rows import posterior as shown_posterior
 from adhominem.questions.report.candidates import CandidatesReport, Proposition
 from adhominem.questions.report.report import Report
 from adhominem.questions.report.words import common_values, listed
 from adhominem.render.summary import signed, times
 from adhominem.render.templates import markup, sentence
-from adhominem.score.decision import NONE, VerbalScale
+from adhominem.score.decision import NONE, VerbalScale, show_probability
 
 CANDIDATES_TITLE = "Report on a disputed text and several candidates"
 _OTHER_PRIORS = (0.01, 0.1, 0.5, 0.9, 0.99)  # of H_0
@@ -146,19 +145,19 @@ def _posterior(report: CandidatesReport, rows: Sequence[ShownCandidate]) -> list
         return []
     prior = f"{report.prior_candidate:.3g}"
     table = [
-        (f"{row.label}: {row.name}", prior, shown_posterior(one.posterior or 0.0))
+        (f"{row.label}: {row.name}", prior, show_probability(one.posterior))
         for row, one in zip(rows, report.propositions, strict=True)
     ]
-    return [*table, (_OF_ONE, f"{report.prior_none:g}", shown_posterior(report.posterior_none))]
+    return [*table, (_OF_ONE, f"{report.prior_none:g}", show_probability(report.posterior_none))]
 
 
 def _posterior_sentence(report: CandidatesReport) -> str:
     if report.posterior_none is None:
         return ""
     parts = [
-        f"{shown_posterior(one.posterior or 0.0)} for {one.name}" for one in report.propositions
+        f"{show_probability(one.posterior)} for {one.name}" for one in report.propositions
     ]
-    return f"{', '.join(parts)}, and {shown_posterior(report.posterior_none)} for none of them"
+    return f"{', '.join(parts)}, and {show_probability(report.posterior_none)} for none of them"
 
 
 def _other_priors(
@@ -166,10 +165,10 @@ def _other_priors(
 ) -> list[tuple[str, ...]]:
     columns = [report.posterior(prior) for prior in priors]
     table = [
-        (f"{row.label}: {row.name}", *(shown_posterior(shares[at]) for shares, _ in columns))
+        (f"{row.label}: {row.name}", *(show_probability(shares[at]) for shares, _ in columns))
         for at, row in enumerate(rows)
     ]
-    return [*table, (_OF_ONE, *(shown_posterior(none) for _, none in columns))]
+    return [*table, (_OF_ONE, *(show_probability(none) for _, none in columns))]
 
 
 def _validated(report: CandidatesReport, rows: Sequence[ShownCandidate]) -> list[tuple[str, ...]]:

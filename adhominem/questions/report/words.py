@@ -17,7 +17,7 @@ from adhominem.render import summary
 from adhominem.render.summary import EVEN, how_far, in_numbers, signed, times
 from adhominem.render.templates import markup, sentence
 from adhominem.render.tippett import tippett
-from adhominem.score.decision import VerbalScale, show_probability
+from adhominem.score.decision import VerbalScale, say_probability
 from adhominem.verify.case_cautions import UNCALIBRATED
 from adhominem.verify.explanation import ExplainedText, Explanation, Passage, at_sentences
 from adhominem.verify.sensitivity import WIDENED
@@ -119,7 +119,7 @@ def _likely_genre(likeness: Likeness | None) -> dict[str, Any] | None:
     """The genre that the texts are most like, and its share of the guess."""
     if likeness is None or not likeness.genres:
         return None
-    genre, share = max(likeness.genres.items(), key=lambda item: item[1])
+    genre, share = likeness.likest
     return {"name": likeness.name(genre), "share": share}
 
 
@@ -155,7 +155,7 @@ def two_sides_sections(report: Report, heat_maps: str = "") -> Markup:
         outweighed=_outweighed(report.log10_bayes_factor),
         **_by_population(report),
         in_numbers=in_numbers,
-        show_probability=show_probability,
+        say_probability=say_probability,
         drawing=_drawing(report),
         illustrated=_ILLUSTRATED,
         explanation=heat_maps,
