@@ -6,7 +6,7 @@ character positions in the text as the user gave it.
 
 Attention says where the network looked, not why the comparison came out as it did. For that, the
 log Bayes factor is taken apart, from zero on, where the texts favour neither proposition
-(`scoring.contributions`): among all passages, and once more among n-grams (`Balance`).
+(`score.contributions`): among all passages, and once more among n-grams (`Balance`).
 
 How much of it a passage has is seen by leaving it out: what the product of both sides loses, with
 all else held as it is. What is left of the share of its text belongs to passages by their length.
@@ -19,7 +19,6 @@ sum of what its characters have. So all passages together contribute what they d
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -33,6 +32,7 @@ from adhominem.records import with_schema
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import SideTexts
+from adhominem.text.sentences import sentence_starts, word_spans
 from adhominem.verify.comparison import ComparedText, Comparison
 from adhominem.verify.ngram_contributions import (
     NgramContribution,
@@ -44,14 +44,6 @@ from adhominem.verify.verifier import Verifier
 
 SHORTEST = 200  # characters of a passage; a sentence that is longer stays whole
 LONGEST = 1_200  # where no sentence ends, a passage ends with a window
-
-# A sentence ends with a mark, and whatever closes it, before white space and what may begin one;
-# or with a paragraph.
-_ENDS = re.compile(r"""[.!?…]["'”’»)\]]*\s+(?=["'“‘«(\[]*[A-ZÀ-ÞΑ-ΩА-Я0-9])|\n\s*\n\s*""")
-_NO_END = re.compile(
-    r"(?:\b(?:[A-Z]|Mrs?|Ms|Dr|Prof|St|Rev|Gen|Col|Capt|Lt|Hon|Messrs|No|Nos|Vol|Fig|vs|etc|e\.g|i\.e|cf|al)"
-    r"|\.\.)\.$"
-)
 
 
 @dataclass(frozen=True)
@@ -258,17 +250,6 @@ def _token_shares(attention: Array32, starts: IntArray, counts: IntArray) -> lis
     return shares
 
 
-def sentence_starts(text: str) -> list[int]:
-    """Where the sentences of a text begin, rising; the first begins with its first letter."""
-    first = len(text) - len(text.lstrip())
-    starts = [first]
-    for match in _ENDS.finditer(text):
-        mark = text[max(0, match.start() - 12) : match.start() + 1]
-        if match[0].startswith("\n") or not _NO_END.search(mark):
-            starts.append(match.end())
-    return [start for start in dict.fromkeys(starts) if start < len(text)]
-
-
 def at_sentences(explanation: Explanation) -> Explanation:
     """The same explanation with other passages: each begins with a sentence."""
     return replace(explanation, texts=tuple(map(_recut, explanation.texts)))
@@ -309,7 +290,12 @@ def _recut(text: ExplainedText) -> ExplainedText:
 
 def _chosen(text: ExplainedText, first: int, last: int) -> list[int]:
     """Where the new passages begin."""
-    begins = [start for start in sentence_starts(text.text) if first < start < last]
+    spans = word_spans(text.text)
+    begins = [
+        start
+        for start in spans[sentence_starts(text.text, spans), 0].tolist()
+        if first < start < last
+    ]
     windows = [passage.start for passage in text.passages]
     chosen = [first]
     for start in [*begins, last]:

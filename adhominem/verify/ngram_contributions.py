@@ -1,6 +1,6 @@
 """Which n-grams contribute most to a log Bayes factor, and where they stand.
 
-A log Bayes factor has a product of both sides, and all else (`scoring.contributions`). The product
+A log Bayes factor has a product of both sides, and all else (`score.contributions`). The product
 is a sum over n-grams: it speaks for one author where both sides have more of an n-gram than is
 usual, or both less. All else, mostly against one author, is shared out among n-grams by the squares
 of how far both sides depart from the usual. So an n-gram in which both depart alike speaks for one
