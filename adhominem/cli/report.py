@@ -181,7 +181,7 @@ def _report_candidates(
 @opt.device
 @opt.runs_job
 def check_report(job: opt.Job, /, as_json: bool, **options: Any) -> None:
-    """Compute a report anew from its texts, and say what differs.
+    """Compute a report again from its texts, and say what differs.
 
     REPORT is the .html, .pdf or .docx that `report` wrote. Topics, seed, draws and prior are those
     of the report; its population, a verbal scale of its own, and a validation study must be given

@@ -66,7 +66,7 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def times(log10: float) -> str:
-    """A Bayes factor as people say it: so many times, whichever way it points."""
+    """A Bayes factor as people say it, such as “about 20 times”, whichever way it points."""
     size = abs(log10)
     if size >= 6:
         return f"about 10 to the power of {size:.0f} times"
@@ -219,7 +219,7 @@ def how_far(likeness: Likeness) -> str:
 
 
 def sign(contribution: float) -> int:
-    """Of a contribution as it is shown: 1, 0 or -1."""
+    """The sign of a contribution as it is shown: 1, 0 or -1."""
     if not isfinite(contribution) or contributed(contribution) == "0.000":
         return 0
     return 1 if contribution > 0 else -1

@@ -158,18 +158,18 @@ def _how_often_misleading(
     misleading: Sequence[MisleadingRates], genre_names: Mapping[str, str]
 ) -> str:
     guess, *others = misleading
-    told = (
+    said = (
         f"in its validation without a population, {_of_which_genre(guess, genre_names)}, "
         f"{guess.same:.0%} of the same-author cases gave evidence for different authors, and "
         f"{guess.different:.0%} of the different-author cases gave evidence for one author: the "
         f"number errs {_which_way(guess)}"
     )
     for rates in others:
-        told += (
+        said += (
             f"; {_of_which_genre(rates, genre_names)} ({rates.same:.0%} and "
             f"{rates.different:.0%}), it errs {_which_way(rates)}"
         )
-    return told
+    return said
 
 
 def _of_which_genre(rates: MisleadingRates, genre_names: Mapping[str, str]) -> str:
@@ -192,7 +192,7 @@ def _usual_length(side: Sequence[ExaminedText]) -> float:
 
 
 def _long(sides: Sequence[Sequence[ExaminedText]], longest: float) -> Iterator[Caution]:
-    """Texts beyond all that the calibration has seen."""
+    """The caution about texts longer than nearly all those of the calibration."""
     means = list(map(_usual_length, sides))
     if max(means) > longest + 1:  # a token: a LEV has their logarithm
         yield caution(
@@ -302,13 +302,13 @@ def two_genres(first: Mapping[str, float], second: Mapping[str, float]) -> tuple
 def _of_two_genres(
     genre_shares: Sequence[Mapping[str, float]], genre_names: Mapping[str, str]
 ) -> Caution:
-    """What sets two genres apart cannot be told from what sets two authors apart."""
+    """What sets two genres apart cannot be distinguished from what sets two authors apart."""
     likest = [max(shares, key=shares.__getitem__) for shares in genre_shares if shares]
     one, *others = [genre_names.get(genre, genre) for genre in likest] or [""]
-    told = f": the first is most like {one}, the second most like {others[0]}"
+    which = f": the first is most like {one}, the second most like {others[0]}"
     return caution(
         "two_genres",
-        f"the two sides seem to be of two genres{told if others and others != [one] else ''}",
+        f"the two sides seem to be of two genres{which if others and others != [one] else ''}",
         "what sets the genres apart cannot be told from what sets authors apart, so the log Bayes "
         "factor is 0",
         "compare texts of one genre",

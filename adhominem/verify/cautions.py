@@ -46,7 +46,7 @@ _RESPECTS = {
     "repetition": "{value} of its words repeat one of the words just before",
     "word_length": "its words have {value} letters on average",
 }
-_NUMBERS = ("word_length",)  # rates that are no shares
+_NUMBERS = ("word_length",)  # rates that are not shares
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ def _by_machines(names: Sequence[str]) -> Iterator[Caution]:
 
 
 def _unlike(text: ExaminedText, known: frozenset[str], typicality: Typicality | None) -> str:
-    """In what respect a text is unlike the training texts; empty if in none."""
+    """How a text is unlike the training texts; empty if it is not."""
     if text.atypicality > 1:
         return f"{text.atypicality:.1f} times as far from their mean as nearly all of them"
     if typicality is not None:

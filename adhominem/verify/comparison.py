@@ -36,7 +36,7 @@ class ComparedText:
 
     exhibit: Exhibit
     tokens_by: Mapping[Tokenizer, Tokens]  # members mostly share one tokenizer
-    attention: tuple[Encoded | None, ...]  # where each member looked; None if it was not asked
+    attention: tuple[Encoded | None, ...]  # where each member looked; None if it was not kept
     copies: tuple[Exhibit, ...] = ()  # of the same side, with the same tokens: all count once
 
     @property
@@ -51,7 +51,7 @@ class ComparedText:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
-    """The texts of both sides, each once, and the population that they are seen against."""
+    """The texts of both sides, each once, and the population that they are compared with."""
 
     members: Sequence[Member]
     lead: Member  # whose tokens are shown, and by which texts are judged to be usual or not
@@ -123,7 +123,7 @@ class Comparison:
             else:
                 read = text.tokens(member).tokens
                 parts.append(member.vary(text.document, read, starts, times, attention))
-        # A passage of which a text has two counts twice.
+        # A passage that a text has twice counts twice.
         ends = np.append(starts[1:], len(text.tokens(self.lead).tokens))
         tokens = np.maximum(times @ (ends - starts), 1)  # (variants,)
         parts.append(np.log(tokens)[:, None].astype(np.float32))

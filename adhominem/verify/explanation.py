@@ -8,7 +8,7 @@ Attention says where the network looked, not why the comparison came out as it d
 log Bayes factor is taken apart, from zero on, where the texts favour neither proposition
 (`score.contributions`): among all passages, and once more among n-grams (`Balance`).
 
-How much of it a passage has is seen by leaving it out: what the product of both sides loses, with
+How much of it a passage has is found by leaving it out: what the product of both sides loses, with
 all else held as it is. What is left of the share of its text belongs to passages by their length.
 So the contributions of all passages add up to the log Bayes factor.
 
@@ -125,7 +125,7 @@ def explain_texts(
 ) -> Explanation:
     """Compare two sides as `Verifier.verify` does, and say what made it come out so.
 
-    `on_progress` hears which share of the work is done.
+    `on_progress` is called with the share of the work that is done.
     """
     comparison = verifier.compare(first, second, population, attention=True)
     verification = verifier.judge(comparison, prior_same_author, delta, scale)
@@ -196,7 +196,7 @@ def explain_text(
 
 
 def _contributions(comparison: Comparison, side: int, number: int, tokens: IntArray) -> FloatArray:
-    """(passages,): of a text whose passages have so many tokens."""
+    """(passages,): what each passage of a text contributes; `tokens` is the size of each."""
     sizes = tokens / tokens.sum()  # (passages,): shares
     times = 1 - np.eye(len(tokens), dtype=np.int64)  # each left out once
     if len(tokens) == 1:
@@ -217,13 +217,13 @@ def _attention(
     Each sums to 1. There are no tokens of what was not read, and None where no network looked.
     """
     of_passages, of_tokens = [], []
-    for member, seen in zip(comparison.members, text.attention, strict=True):
+    for member, encoded in zip(comparison.members, text.attention, strict=True):
         if member.tokenizer is not comparison.lead.tokenizer:  # whose tokens are not those shown
             continue
-        if seen is not None and np.array_equal(seen.windows.starts, starts):
-            of_passages.append(seen.window_attention[0].astype(np.float64))
+        if encoded is not None and np.array_equal(encoded.windows.starts, starts):
+            of_passages.append(encoded.window_attention[0].astype(np.float64))
             of_tokens.append(
-                _token_shares(seen.token_attention[:, 1:], starts, seen.windows.counts)
+                _token_shares(encoded.token_attention[:, 1:], starts, encoded.windows.counts)
             )
     if not of_passages:
         return None
@@ -238,11 +238,11 @@ def _token_shares(attention: Array32, starts: IntArray, counts: IntArray) -> lis
     passage where it stands, with the mean of what it got in both.
     """
     last = int((starts + counts).max())
-    total, seen = np.zeros(last), np.zeros(last)
+    total, times = np.zeros(last), np.zeros(last)
     for row, start, count in zip(attention, starts, counts, strict=True):
         total[start : start + count] += row[:count]
-        seen[start : start + count] += 1
-    mean = total / np.maximum(seen, 1)
+        times[start : start + count] += 1
+    mean = total / np.maximum(times, 1)
     shares = []
     for start, end, count in zip(starts, np.append(starts[1:], last), counts, strict=True):
         of_passage = mean[start : min(end, start + count)]

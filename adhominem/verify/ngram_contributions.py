@@ -161,10 +161,10 @@ def _squares(profile: NgramMember, columns: IntArray, usual: FloatArray) -> Floa
 def _habit(
     weighed: WeighedNgrams, ngrams: Mapping[int, Ngram], members: list[int]
 ) -> NgramContribution:
-    """Some n-grams in the same places, told by the first, which shows most of them."""
+    """Some n-grams in the same places, named after the first, which shows most of them."""
     profile, usual, contributions = weighed.profile, weighed.usual, weighed.contributions
-    told, *others = members
-    ngram, column = ngrams[told], weighed.columns[told]
+    first, *others = members
+    ngram, column = ngrams[first], weighed.columns[first]
     counts, sizes = [0, 0], [0, 0]
     expected = 0.0
     places: list[Place] = []
@@ -173,7 +173,7 @@ def _habit(
         at = text.tokens_with(int(column))
         counts[text.side] += len(at)
         sizes[text.side] += len(text.tokens)
-        expected += float(text.usual_counts(column[None], usual[told : told + 1])[0])
+        expected += float(text.usual_counts(column[None], usual[first : first + 1])[0])
         places += [Place(number, *span) for span in spans_of(ngram, text, at)]
         words.update(text.tokens[token] for token in at.tolist())
     most = [word for word, _ in words.most_common(_EXAMPLES)] if ngram.channel == 0 else []

@@ -39,7 +39,7 @@ class NgramText:
     parts: int  # that it is read in, if it is long
     values: FloatArray  # (columns,): what the LEV has of each n-gram
     unit_values: FloatArray  # (columns,): what it would have of one that occurs once
-    # Of all occurrences; none are kept for a member that is no profile: nobody asks where they are.
+    # Of all occurrences; none are kept for a member without a profile, where they are not needed.
     columns: IntArray  # sorted
     places: IntArray  # the token that each is in, or begins with
 
@@ -96,7 +96,7 @@ class NgramMember:
 
     @cached_property
     def columns(self) -> IntArray:
-        """Those of the n-grams that occur in any text, each once."""
+        """The columns of the n-grams that occur in any text, each once."""
         return np.unique(np.concatenate([text.columns for text in self.texts]))
 
     def columns_of(self, table: NgramTable, columns: IntArray) -> IntArray:
@@ -107,7 +107,7 @@ class NgramMember:
 
 
 def ngram_members(comparison: Comparison) -> Iterator[NgramMember]:
-    """Those whose product of both sides is a sum over n-grams."""
+    """The members whose product of both sides is a sum over n-grams."""
     for member, part in zip(comparison.members, comparison.contributions, strict=True):
         if isinstance(member.encoder, NgramEncoder) and isinstance(part, ProductContribution):
             yield NgramMember(comparison, member, part)
@@ -184,7 +184,7 @@ class Occurrences:
 
     @classmethod
     def of(cls, texts: Sequence[NgramText], columns: IntArray, is_pair: BoolArray) -> Occurrences:
-        """Of the n-grams with these columns, in rising order; each once in a token."""
+        """Where the n-grams with these rising columns stand; each once in a token."""
         starts = np.cumsum([0, *(len(text.tokens) for text in texts)])
         both = []
         for text, start in zip(texts, starts[:-1], strict=True):
@@ -265,7 +265,7 @@ def group(occurrences: Occurrences, ngrams: IntArray) -> list[list[int]]:
 
 
 def are_names(occurrences: Occurrences, names: BoolArray) -> BoolArray:
-    """(n-grams,): whether nearly all their places are in names, of which `names` (tokens,) says."""
+    """(n-grams,): whether nearly all their places are in tokens that are `names` (tokens,)."""
     return np.asarray(occurrences.share_in(names) >= _NAMED)
 
 
@@ -273,8 +273,8 @@ def name_tokens(texts: Sequence[NgramText], frequent: Sequence[str]) -> BoolArra
     """(tokens,): whether each token of the texts seems to be a name, or of a name.
 
     That is a capitalised word within a sentence, or one anywhere that is not among the `frequent`
-    types. A word that these texts also have in small letters is no name, nor is a frequent one in
-    capitals.
+    types. A word that these texts also have in small letters is not a name, nor is a frequent
+    one in capitals.
     """
     known, types = set(frequent), {token for text in texts for token in text.tokens}
 

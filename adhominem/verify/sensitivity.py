@@ -206,7 +206,7 @@ class Sensitivity:
 
     @property
     def median(self) -> float:
-        """That in the middle."""
+        """The log Bayes factor in the middle."""
         return float(np.median(self.log_bayes_factors))
 
 

@@ -238,8 +238,8 @@ class Verifier:
         """
         if self.validation is None:
             return []
-        told = [self.validation.misleading_rates(of) for of in (guessed_genre(likeness), "")]
-        return [rates for rates in dict.fromkeys(told) if rates is not None]
+        both = [self.validation.misleading_rates(of) for of in (guessed_genre(likeness), "")]
+        return [rates for rates in dict.fromkeys(both) if rates is not None]
 
     def encode(
         self,
@@ -417,8 +417,9 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
     if read.machine_look is not None:
         size = sum(member.lev_size for member in members if not member.scorer.is_sparse)
         if len(read.machine_look.weights) != size:
-            told = f"{len(read.machine_look.weights)} weights for LEVs of {size} dense numbers"
-            raise damaged(files.folder, f"{MACHINE.name}: {told}")
+            count = len(read.machine_look.weights)
+            wrong = f"{count} weights for LEVs of {size} dense numbers"
+            raise damaged(files.folder, f"{MACHINE.name}: {wrong}")
     return Verifier(
         members,
         read.calibration,

@@ -110,16 +110,16 @@ def _versus(report: CandidatesReport) -> list[str]:
     """The candidate with the greatest Bayes factor beside each of the others."""
     numbered = list(enumerate(report.propositions, start=1))
     best = max(numbered, key=lambda row: row[1].report.log10_bayes_factor)
-    told = []
+    sentences = []
     for number, one in numbered:
         if number != best[0]:
             log10 = best[1].report.log10_bayes_factor - one.report.log10_bayes_factor
-            told.append(
+            sentences.append(
                 f"For H_{best[0]} ({best[1].name}) over H_{number} ({one.name}) it is "
                 f"{signed(log10)}: the texts are {times(log10)} as probable if H_{best[0]} is true "
                 f"as if H_{number} is."
             )
-    return told
+    return sentences
 
 
 def _posterior(report: CandidatesReport, rows: Sequence[CandidateRow]) -> list[tuple[str, ...]]:

@@ -190,7 +190,7 @@ def named_model(reported: Report, path: str | Path) -> str:
 
 
 def compare_reports(reported: Report, computed: Report) -> list[Difference]:
-    """In what the data of a report differ from those computed now."""
+    """The differences between the data of a report and those computed now."""
     differences = list(_compare_texts(reported, computed))
     differences += _compare_populations(reported, computed)
     differences += _compare_scales(reported, computed)
@@ -199,17 +199,17 @@ def compare_reports(reported: Report, computed: Report) -> list[Difference]:
 
 
 def _comparable(report: Report) -> dict[str, Any]:
-    told = report.to_json()
-    del told["settings"]["scale"]  # as a whole, and not rung by rung
-    told["warnings"] = [warning["message"] for warning in told["warnings"]]
-    if told["population"] is not None:
-        del told["population"]["material"]  # by their hashes
-    order = sorted(told, key=lambda name: name not in _CAUSES)
-    return {name: told[name] for name in order if name not in _NOT_COMPARED}
+    data = report.to_json()
+    del data["settings"]["scale"]  # as a whole, and not rung by rung
+    data["warnings"] = [warning["message"] for warning in data["warnings"]]
+    if data["population"] is not None:
+        del data["population"]["material"]  # by their hashes
+    order = sorted(data, key=lambda name: name not in _CAUSES)
+    return {name: data[name] for name in order if name not in _NOT_COMPARED}
 
 
 def as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
-    """With the names and topics of the report, and in its order, on which the draws depend.
+    """Exhibits with the names and topics of the report, and in its order: the draws depend on it.
 
     A text is known by its hash: its file may have another name by now.
     """
@@ -351,7 +351,7 @@ def _shown(value: Any) -> str:
 def compare_files(stored: StoredReport, expected: AnyReport) -> Iterator[Difference]:
     """Whether a file says what its data say, and shows the texts as they are.
 
-    What is `expected` is written anew from the data that stand in it: so the last digits of another
+    What is `expected` is written again from the data of the report: so the last digits of another
     machine do not count. Those of the heat maps do, in the rare case that a colour or a third digit
     hangs on them.
     """
@@ -383,8 +383,8 @@ def _compare_parts(document: dict[str, str], expected: dict[str, str]) -> Iterat
     for part in {**expected, **document}:
         before, now = document.get(part), expected.get(part)
         if before is None or now is None:
-            told = ("none" if one is None else harmless(part) for one in (before, now))
-            yield Difference("part of the document (Word adds and drops parts as it saves)", *told)
+            both = ("none" if one is None else harmless(part) for one in (before, now))
+            yield Difference("part of the document (Word adds and drops parts as it saves)", *both)
         elif before == now or part.startswith(_PROPERTIES):
             continue
         elif part.endswith(".xml"):

@@ -120,8 +120,8 @@ def like_pairs(
     genre = guessed_genre(likeness)
     like = validation.like(words, genre, texts, population)
     if likeness is not None and genre in likeness.described:
-        told = like.told.replace(f"“{genre}”", f"“{likeness.name(genre)}”")
-        like = replace(like, told=told)
+        described = like.told.replace(f"“{genre}”", f"“{likeness.name(genre)}”")
+        like = replace(like, told=described)
     same = int(like.cases.same_author.sum())
     return like if 0 < same < len(like.cases) else None
 

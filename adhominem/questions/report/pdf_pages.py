@@ -146,14 +146,14 @@ class _Pages(platypus.BaseDocTemplate):
 
 
 class _Boxed(platypus.Flowable):
-    """Stands before a box with a heading in it, of which reportlab does not tell."""
+    """An invisible mark before a box with a heading, which reportlab does not announce."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
         self.title = title
 
     def draw(self) -> None:
-        """Nothing is seen of it."""
+        """Draw nothing."""
 
 
 def _story(report: AnyReport) -> Iterator[platypus.Flowable]:

@@ -272,7 +272,7 @@ def _study(report: Report) -> StudyFacts | None:
 
 
 def _measures(report: Report) -> list[StudyRow]:
-    """Those of the study, as they are shown."""
+    """The measures of the study, as they are shown."""
     facts = report.validation
     if facts is None or facts.study is None:
         return []
