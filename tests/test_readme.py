@@ -277,7 +277,7 @@ def test_the_demo_compares_two_pairs_with_the_shipped_model(tmp_path: Path) -> N
     assert commands == [same + population, different + population, same]
     signs = re.findall(r"^log10 Bayes factor  ([+-])\d", printed, flags=re.MULTILINE)
     assert signs == ["+", "-", "+"]  # right at first sight
-    assert printed.count("Population of 50 texts") == 2
+    assert printed.count("Population  50 texts") == 2
     written = {path.name for path in (tmp_path / ".demo" / "others").iterdir()}
     assert len(written) == 50
     assert not any("Lincoln" in name or "1901-Roosevelt" in name for name in written)

@@ -205,7 +205,6 @@ def _upright(head: Sequence[str], row: Sequence[str]) -> Iterator[list[str]]:
 
 def print_verification(result: Verification) -> None:
     """What a comparison of two sides came to."""
-    from adhominem.render.summary import background
     from adhominem.score.decision import show_probability
 
     number = f"{result.log10_bayes_factor:+.2f}"
@@ -227,8 +226,12 @@ def print_verification(result: Verification) -> None:
         bounds = f"{result.lower_bound:+.2f} to {result.upper_bound:+.2f}"
         told = f"{bounds} under these conditions ({result.conditions}): {result.reach}"
         lines.append((f"Bounds  {told}", ""))
-    if said := background(result):
-        lines.append((said.removesuffix("."), ""))
+    if result.population is not None:
+        without = f"{result.population.log10_bayes_factor_without:+.2f}"
+        texts = f"Population  {result.population.texts:,} texts"
+        lines.append((f"{texts}; without it the log10 Bayes factor would be {without}", ""))
+    elif result.likeness is not None:
+        lines.append((result.likeness.sentence, ""))
     for name, side in (("first", result.first), ("second", result.second)):
         for material in side.documents:
             told = f"{material.name}, {material.tokens:,} tokens, SHA-256 {material.sha256}"

@@ -14,7 +14,7 @@ from adhominem.score.decision import (
 )
 from adhominem.verify.explanation import Explanation
 from adhominem.verify.ngram_contributions import NgramContribution
-from adhominem.verify.verification import Likeness, Material, Verification
+from adhominem.verify.verification import Material, Verification
 
 NOT_A_VERDICT = (
     "A Bayes factor is not a verdict: it says how much more probable the texts are if one person "
@@ -201,21 +201,7 @@ def background(verification: Verification) -> str:
         texts = f"Population of {population.texts:,} texts"
         return f"{texts}; without it the log10 Bayes factor would be {without}."
     likeness = verification.likeness
-    if likeness is None or not likeness.genres:
-        return ""
-    genre, share = likeness.likest
-    return (
-        "No population was given: of the genres that the model knows, these are most like "
-        f"{likeness.name(genre)} ({share:.0%}), and {how_far(likeness)}."
-    )
-
-
-def how_far(likeness: Likeness) -> str:
-    """How far the texts are from those of training, in words."""
-    if likeness.atypicality > 1:
-        return f"{likeness.atypicality:.1f} times as far from them as nearly all training texts"
-    share = f"{likeness.atypicality:.1f} of the limit"
-    return f"not farther from them than nearly all training texts ({share})"
+    return f"{likeness.sentence}." if likeness is not None and likeness.genres else ""
 
 
 def sign(contribution: float) -> int:

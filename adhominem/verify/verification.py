@@ -70,6 +70,23 @@ class Likeness:
         """A genre as people call it."""
         return self.described.get(genre, genre)
 
+    @property
+    def how_far(self) -> str:
+        """How far the texts are from those of training, in words."""
+        if self.atypicality > 1:
+            return f"{self.atypicality:.1f} times as far from them as nearly all training texts"
+        share = f"{self.atypicality:.1f} of the limit"
+        return f"not farther from them than nearly all training texts ({share})"
+
+    @property
+    def sentence(self) -> str:
+        """What a comparison without a population rests on, without a full stop."""
+        genre, share = self.likest
+        return (
+            "No population was given: of the genres that the model knows, these are most like "
+            f"{self.name(genre)} ({share:.0%}), and {self.how_far}"
+        )
+
 
 def guessed_genre(likeness: Likeness | None) -> str:
     """The genre that the model takes the texts for, as `Validation.like` has it.

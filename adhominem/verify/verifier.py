@@ -214,7 +214,7 @@ class Verifier:
 
         `copies` are texts of the same side, with the same tokens as each of them.
         """
-        atypicality = self.atypicality(levs) if self.prose is None else np.zeros(len(levs))
+        atypicality = self.atypicality(levs) if self.prose is None else np.zeros(len(exhibits))
         machine_written = self.looks_machine_written(levs)
         examined = []
         for at, (exhibit, words) in enumerate(zip(exhibits, tokens, strict=True)):

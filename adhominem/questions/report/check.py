@@ -191,8 +191,11 @@ def named_model(reported: Report, path: str | Path) -> str:
 
 def compare_reports(reported: Report, computed: Report) -> list[Difference]:
     """The differences between the data of a report and those computed now."""
-    differences = list(_compare_texts(reported, computed))
-    differences += _compare_populations(reported, computed)
+    differences = list(_compare_texts(reported.first, computed.first, "first side"))
+    differences += _compare_texts(reported.second, computed.second, "second side")
+    if reported.population is not None and computed.population is not None:
+        material = reported.population.material, computed.population.material
+        differences += _compare_texts(*material, "population")
     differences += _compare_scales(reported, computed)
     differences += compare_values(_comparable(reported), _comparable(computed), "")
     return differences
@@ -227,33 +230,20 @@ def as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -
     return [exhibit for _, exhibit in sorted(placed_exhibits, key=lambda placed: placed[0])]
 
 
-def _compare_texts(reported: Report, computed: Report) -> Iterator[Difference]:
-    for side in ("first", "second"):
-        before, now = getattr(reported, side), getattr(computed, side)
-        missing, more = _changed(before, now)
-        counted = {text.sha256: text for text in now}
-        for text in before:
-            again = counted.get(text.sha256, text)
-            for what in ("words", "tokens"):
-                one, other = getattr(text, what), getattr(again, what)
-                if one != other:
-                    yield Difference(f"{what} of {harmless(text.name)}", f"{one:,}", f"{other:,}")
-        for lacking, new in zip_longest(missing, more):
-            yield Difference(f"text of the {side} side", _named(lacking), _named(new))
-
-
-def _compare_populations(reported: Report, computed: Report) -> Iterator[Difference]:
-    """Which texts are in one list alone; what else differs follows from that."""
-    if reported.population is None or computed.population is None:
-        return
-    before, now = reported.population.material, computed.population.material
+def _compare_texts(
+    before: Sequence[AnyText], now: Sequence[AnyText], where: str
+) -> Iterator[Difference]:
+    """Texts that are in one list alone, and those whose words or tokens are counted differently."""
     for lacking, new in zip_longest(*_changed(before, now)):
-        yield Difference("text of the population", _named(lacking), _named(new))
-    counted = {text.sha256: text.words for text in now}
+        yield Difference(f"text of the {where}", _named(lacking), _named(new))
+    counted = {text.sha256: text for text in now}
     for text in before:
-        words = counted.get(text.sha256, text.words)
-        if words != text.words:
-            yield Difference(f"words of {harmless(text.name)}", f"{text.words:,}", f"{words:,}")
+        for what in ("words", "tokens"):
+            count = getattr(text, what, 0)  # texts of a population have no number of tokens
+            count_now = getattr(counted.get(text.sha256, text), what, 0)
+            if count != count_now:
+                name = f"{what} of {harmless(text.name)}"
+                yield Difference(name, f"{count:,}", f"{count_now:,}")
 
 
 def _changed(before: Sequence[AnyText], now: Sequence[AnyText]) -> tuple[list[AnyText], ...]:

@@ -225,12 +225,7 @@ def check_report_files(
         differences = check_report(
             stored, **vars(case), scale=verbal_scale, validation=study, on_progress=on_progress
         )
-    return ReportCheck(
-        tuple(differences),
-        own_scale=reported.settings.scale != VerbalScale().rungs,
-        has_population=reported.population is not None,
-        has_study=reported.validation is not None and reported.validation.study is not None,
-    )
+    return _report_check(reported, differences)
 
 
 def check_candidates_files(
@@ -258,9 +253,13 @@ def check_candidates_files(
             scale=verbal_scale,
             on_progress=on_progress,
         )
+    return _report_check(reported.first, differences)
+
+
+def _report_check(reported: Report, differences: Sequence[Difference]) -> ReportCheck:
     return ReportCheck(
         tuple(differences),
         own_scale=reported.settings.scale != VerbalScale().rungs,
-        has_population=reported.first.population is not None,
-        has_study=False,
+        has_population=reported.population is not None,
+        has_study=reported.validation is not None and reported.validation.study is not None,
     )

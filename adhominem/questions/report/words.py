@@ -14,7 +14,7 @@ from adhominem.questions.report.evidence import StudyFacts
 from adhominem.questions.report.report import FULL_ANNEX, NO_ANNEX, Report, ReportedText
 from adhominem.questions.validate.page import StudyRow, study_rows
 from adhominem.render import summary
-from adhominem.render.summary import EVEN, how_far, in_numbers, signed, times
+from adhominem.render.summary import EVEN, in_numbers, signed, times
 from adhominem.render.templates import markup, sentence
 from adhominem.render.tippett import tippett
 from adhominem.score.decision import VerbalScale, say_probability
@@ -76,7 +76,6 @@ def common_values(
         "widened": f"{WIDENED:g}",
         "uncalibrated": UNCALIBRATED,
         "signed": signed,
-        "how_far": how_far,
     }
 
 
