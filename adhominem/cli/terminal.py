@@ -10,7 +10,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,7 +22,7 @@ from rich.text import Text
 
 from adhominem.errors import InputError
 from adhominem.harmless import LONGEST_LINE, one_line
-from adhominem.records import strict_json, with_schema
+from adhominem.records import strict_json, to_json, with_schema
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -159,7 +158,7 @@ def print_json(result: dict[str, object]) -> None:
 
 def print_result(result: Any, skipped: Sequence[InputError] | None = None) -> None:
     """A dataclass that a job returned as JSON, and what was skipped if that is not a part of it."""
-    told = result.to_json() if hasattr(result, "to_json") else asdict(result)
+    told = result.to_json() if hasattr(result, "to_json") else to_json(result)
     told = {name: str(value) if isinstance(value, Path) else value for name, value in told.items()}
     if skipped is not None:
         told["skipped"] = [str(error) for error in skipped]
