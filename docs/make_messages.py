@@ -87,7 +87,8 @@ def _part(node: ast.expr) -> str:
 def _filled_in(node: ast.expr) -> str:
     """A word for what is filled in: the last name of the expression."""
     names = re.findall(r"[A-Za-z_]\w*", ast.unparse(getattr(node, "value", node)))
-    dull = {"len", "str", "sorted", "join", "min", "max", "repr", "listed", "named", "round", "shown", "id"}
+    dull = {"len", "str", "sorted", "join", "min", "max", "repr", "round", "shown", "id"}
+    dull |= {"listed", "named"}
     telling = [name.strip("_") for name in names if name not in dull and not name.startswith("__")]
     return "{" + (telling[-1] if telling else "...").lower().replace("_", " ") + "}"
 

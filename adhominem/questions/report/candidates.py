@@ -11,7 +11,7 @@ stated priors make a posterior of all. Without a prior there is none: priors are
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Unpack
 
@@ -163,23 +163,23 @@ def make_candidates_report(
     cautions += _population_of_some(reports)
     states = all(one.states for one in reports.values())
     states &= not any(caution.blocks_decision for caution in cautions)
-    shares: Sequence[float | None] = [None] * len(reports)
-    none = None
-    if prior_none is not None and states:
-        factors = [one.log10_bayes_factor * LOG_10 for one in reports.values()]
-        table, nones = posteriors(np.array([factors]), prior_none)
-        shares, none = table[0].tolist(), float(nones[0])
-    return CandidatesReport(
+    made = CandidatesReport(
         propositions=tuple(
-            Proposition(name=name, report=report, posterior=share)
-            for (name, report), share in zip(reports.items(), shares, strict=True)
+            Proposition(name=name, report=report, posterior=None)
+            for name, report in reports.items()
         ),
         prior_none=prior_none,
-        posterior_none=none,
+        posterior_none=None,
         states=states,
         warnings=tuple(cautions),
         settings=next(iter(reports.values())).settings,
     )
+    if prior_none is None or not states:
+        return made
+    shares, none = made.posterior(prior_none)
+    stated = zip(made.propositions, shares, strict=True)
+    propositions = tuple(replace(one, posterior=share) for one, share in stated)
+    return replace(made, propositions=propositions, posterior_none=none)
 
 
 def _report_share(report: Callable[[float], None], done: int, of: int, share: float) -> None:

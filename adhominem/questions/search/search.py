@@ -204,8 +204,7 @@ def _cautions(
     if sharing:
         yield caution(
             "shared_text",
-            f"passages of {text.name} also stand in texts that would be hits: "
-            f"{listed(sharing)}",
+            f"passages of {text.name} also stand in texts that would be hits: {listed(sharing)}",
             "they are not among the hits, since whoever quotes a text, or has the same "
             "boilerplate, looks like its author",
             "compare them with `adhominem verify`, which leaves such passages out; remove "
