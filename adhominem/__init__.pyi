@@ -9,7 +9,7 @@ from adhominem.errors import InputError as InputError
 from adhominem.evaluation.answers import load_answers as load_answers
 from adhominem.evaluation.answers import load_truth as load_truth
 from adhominem.evaluation.answers import write_answers as write_answers
-from adhominem.evaluation.leaks import check_leaks as check_leaks
+from adhominem.evaluation.measures import check_leaks as check_leaks
 from adhominem.evaluation.measures import evaluate as evaluate
 from adhominem.evaluation.study import ValidationStudy as ValidationStudy
 from adhominem.evaluation.study import read_study as read_study
@@ -69,7 +69,7 @@ from adhominem.questions.roll.rolling import roll_text as roll_text
 from adhominem.questions.search.files import search_files as search_files
 from adhominem.questions.search.index_files import index_files as index_files
 from adhominem.questions.search.link import Links as Links
-from adhominem.questions.search.link_files import link_index as link_index
+from adhominem.questions.search.link import link_index as link_index
 from adhominem.questions.search.search import SearchResult as SearchResult
 from adhominem.questions.search.search import search_texts as search_texts
 from adhominem.questions.validate.files import validate as validate

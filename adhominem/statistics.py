@@ -5,7 +5,7 @@ SciPy has most of these, but scoring must not need it; the tests hold them again
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import lgamma, pi, sqrt, tan
 
@@ -45,6 +45,24 @@ def resampled(
         yield np.repeat(order, times[order])
 
 
+def bootstrap(
+    measure: Callable[[IntArray], Mapping[str, float]],
+    order: IntArray,
+    authors: Sequence[tuple[str, str]] | None,
+    resamples: int,
+    seed: int,
+    on_resample: Callable[[], None] = lambda: None,
+) -> dict[str, tuple[float, float]]:
+    """The 95% interval of each measure of the pairs, over resamples as `resampled` draws them."""
+    values: dict[str, list[float]] = {name: [] for name in measure(order)}
+    for chosen in resampled(order, authors, resamples, seed):
+        on_resample()
+        if len(chosen):
+            for name, value in measure(chosen).items():
+                values[name].append(value)
+    return {name: interval(of_one) for name, of_one in values.items()}
+
+
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """The middle 95% of a measure of the resamples, without those in which it is NaN."""
     known = [value for value in values if not np.isnan(value)]
@@ -67,12 +85,12 @@ def exact_interval(count: int, of: int) -> tuple[float, float]:
 
 def _rate_of(count: int, of: int) -> float:
     """The rate at which `count` or more occur with the chance of a tail."""
-    seen = np.arange(count, of + 1)
-    ways = np.array([lgamma(of + 1) - lgamma(k + 1) - lgamma(of - k + 1) for k in seen.tolist()])
+    counts = np.arange(count, of + 1)
+    ways = np.array([lgamma(of + 1) - lgamma(k + 1) - lgamma(of - k + 1) for k in counts.tolist()])
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         rate = (low + high) / 2
-        chance = np.exp(ways + seen * np.log(rate) + (of - seen) * np.log1p(-rate)).sum()
+        chance = np.exp(ways + counts * np.log(rate) + (of - counts) * np.log1p(-rate)).sum()
         low, high = (rate, high) if chance < _TAIL else (low, rate)
     return (low + high) / 2
 

@@ -1,6 +1,6 @@
 """How good a model is on every dev set, beside its members and the baselines.
 
-    python benchmarks/accuracy.py [CORPORA] [--model general-en] [--card] [--json [FILE]]
+    python benchmarks/accuracy.py [CORPORA] [--model general-en] [--card]
 
 CORPORA holds train/NAME.jsonl.xz (for the baselines) and dev/NAME/. For every dev set it prints
 AUC, c@1, overall (2020), Cllr and Cllr_min of each baseline and of the model: without a relevant
@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 from baselines import training_pairs
-from measure import DEFAULT_CORPORA, Results, add_json_option
+from measure import DEFAULT_CORPORA, run
 
 import adhominem
 from adhominem.arrays import AnyLevs, joined
@@ -183,9 +183,7 @@ def accuracy_table(rows: Mapping[str, Mapping[str, Row]], key: str) -> Iterator[
     yield f"| mean of {len(sets)} | {' | '.join(map(_number, means))} |"
 
 
-def length_table(
-    verifier: Verifier, dev: Mapping[str, list[Pair]], results: Results
-) -> Iterator[str]:
+def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[str]:
     yield f"| words | pairs | {' | '.join(f'AUC{mode} | Cllr{mode}' for mode in MODES)} |"
     yield "|---" * (2 + 2 * len(MODES)) + "|"
     enough: dict[str, list[int]] = {mode: [] for mode in MODES}
@@ -206,10 +204,8 @@ def length_table(
             count += len(cut)
         cells = []
         for at, mode in enumerate(MODES):
-            auc, cllr = (float(np.mean([row[at][key] for row in rows])) for key in ("auc", "cllr"))
-            cells += [auc, cllr]
-            figures = {"words": words, "pairs": count, "AUC": auc, "Cllr": cllr}
-            results.add("by length", {"mode": MODES[mode], **figures})
+            cllr = float(np.mean([row[at]["cllr"] for row in rows]))
+            cells += [float(np.mean([row[at]["auc"] for row in rows])), cllr]
             if cllr < HONEST:
                 enough[mode].append(words)
         yield f"| {words:,} | {count:,} | {' | '.join(_number(cell) for cell in cells)} |"
@@ -241,7 +237,6 @@ def main() -> None:
     parser.add_argument("--card", action="store_true", help="write the tables into the model card")
     parser.add_argument("--no-baselines", action="store_true")
     parser.add_argument("--sets", default="", help="names of dev sets, with commas; all of them")
-    add_json_option(parser)
     arguments = parser.parse_args()
     folders = sorted(path for path in (arguments.corpora / "dev").iterdir() if path.is_dir())
     chosen = arguments.sets.split(",") if arguments.sets else [folder.name for folder in folders]
@@ -252,19 +247,12 @@ def main() -> None:
     rows |= model_rows(arguments.model, dev)
     tables = {key: "\n".join(accuracy_table(rows, key)) for key in MEASURES}
     print("\n\n".join(tables.values()))
-    results, verifier = Results(), adhominem.load(arguments.model)
-    for system, of_sets in rows.items():
-        mean = {key: float(np.mean([row[key] for row in of_sets.values()])) for key in MEASURES}
-        for name, row in (*of_sets.items(), ("mean", mean)):
-            figures = {title: row[key] for key, title in MEASURES.items()}
-            results.add("by set", {"system": system, "set": name, **figures})
-    lengths = "\n".join(length_table(verifier, dev, results))
+    lengths = "\n".join(length_table(adhominem.load(arguments.model), dev))
     print(f"\n{lengths}")
-    results.write(arguments.json, verifier)
     if arguments.card:
         accuracy = f"{tables['auc']}\n\n{tables['cllr']}"
         card_with_accuracy(model_folder(arguments.model), accuracy, lengths)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -31,14 +31,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.feature_extraction.text import CountVectorizer
 
 import adhominem
 from adhominem.arrays import FloatArray, IntArray, Levs
-from adhominem.evaluation.attribution import macro_f1
+from adhominem.evaluation.pan import macro_f1
 from adhominem.questions.rank.pool import TextPool, in_rows
 from adhominem.questions.rank.posterior import NONE, answers
 from adhominem.score.population import FEWEST
@@ -326,4 +326,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

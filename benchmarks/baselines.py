@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from measure import DEFAULT_CORPORA, measured
+from measure import DEFAULT_CORPORA, measured, run
 
 from adhominem.errors import InputError
 from adhominem.evaluation.baselines import BASELINES, run_baseline
@@ -84,4 +84,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

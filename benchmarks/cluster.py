@@ -34,13 +34,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psutil
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 from throughput import texts_of
 from two_nodes import TwoNodes, two_nodes
 
 from adhominem import Verifier, encode, index_files
 from adhominem.jobs import ray_engine
-from adhominem.jobs.shards import encode_shard
+from adhominem.jobs.engines import encode_shard
 
 _SHARD = 512  # texts, as in `adhominem encode`
 _LOCAL, _RAY = "--jobs 2", "--engine ray --jobs 2"
@@ -137,7 +137,7 @@ def deaths(folder: Path, cluster: TwoNodes, texts: int, undisturbed: float) -> N
     print("| killed | all in all | more than undisturbed | same bytes |")
     print("|---|---|---|---|")
     victims: dict[str, Callable[[psutil.Process], list[psutil.Process]]] = {
-        "a process with a model": lambda run: cluster.actors()[:1],
+        "a process with a model": lambda run: cluster.at_work()[:1],
         "the command itself": lambda run: [run],
         "the second node": lambda run: [
             *cluster.nodes[1].children(recursive=True),
@@ -254,4 +254,4 @@ def table(folder: Path, how: str, count: int) -> bytes:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -23,7 +23,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 from unseen import group_of
@@ -31,8 +31,8 @@ from unseen import group_of
 import adhominem
 from adhominem import Document
 from adhominem.arrays import FloatArray, IntArray, Levs
-from adhominem.evaluation.clusters import ClusterMeasures, measure_clusters
 from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.evaluation.pan import ClusterMeasures, measure_clusters
 from adhominem.questions.cluster.cluster import merge_texts
 from adhominem.questions.cluster.files import PRIOR
 from adhominem.score.population import Population
@@ -248,4 +248,4 @@ def show(name: str, row: FloatArray) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

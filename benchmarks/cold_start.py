@@ -19,6 +19,8 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from measure import run
+
 COMMON = ("the", "of", "and", "to", "a", "in", "is", "that", "it", "was", "for", "on", "with", "as")
 
 
@@ -68,4 +70,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

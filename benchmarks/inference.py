@@ -18,6 +18,7 @@ from itertools import chain
 
 import numpy as np
 import torch
+from measure import run
 from training import made_up_corpus, make_plain
 
 from adhominem.config import preset
@@ -131,4 +132,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

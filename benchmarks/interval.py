@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 
 from adhominem.score.population import Population
 from adhominem.text.pan import Pair
@@ -99,4 +99,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

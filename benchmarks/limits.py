@@ -1,6 +1,6 @@
 """Where the model has no business: two genres in one comparison, and a population of few people.
 
-    python benchmarks/limits.py [CORPORA] [--model general-en] [--pairs 200] [--json [FILE]]
+    python benchmarks/limits.py [CORPORA] [--model general-en] [--pairs 200]
 
 CORPORA holds dev/NAME/, whose authors the model has not seen. No person is known to stand in two
 corpora, so one author in two genres comes in two ways, neither of which is an essay and an e-mail:
@@ -28,7 +28,7 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from measure import DEFAULT_CORPORA, Results, add_json_option
+from measure import DEFAULT_CORPORA, run
 
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.evaluation.likelihood_ratio import cllr
@@ -44,10 +44,10 @@ FEW = ("c50", "fanfic18", "gutenberg", "poetry", "parliament", "student", "wrigh
 TEXTS, DRAWS = 40, 6  # of a population of few people; of such populations
 _SAID = re.compile(r"“([^”\n]+)[”\n]|\"([^\"\n]+)[\"\n]")
 _FEWEST, _MOST = 200, 700  # words of what is said, or told
-COLUMNS = (
-    "pairs", "statement", "AUC", "Cllr", "1 author: wrong", "1 author: > 1", "2 authors: wrong",
-    "2 authors: > 1", "Cllr as is",
-)  # fmt: skip
+_HEADS = (
+    "pairs | statement | AUC | Cllr | 1 author: wrong | 1 author: > 1 | 2 authors: wrong | "
+    "2 authors: > 1 | Cllr as is"
+)
 
 Text = tuple[str, str]  # and its author
 
@@ -80,28 +80,19 @@ def by_two(texts: Sequence[Text], others: Sequence[Text], count: int) -> list[tu
     return pairs
 
 
-def show(
-    results: Results, name: str, factors: FloatArray, same: BoolArray, states: BoolArray
-) -> None:
-    """Print a line of the table, from log Bayes factors in nats, and keep its figures."""
+def row(name: str, factors: FloatArray, same: BoolArray, states: BoolArray) -> str:
+    """A line of the table, from log Bayes factors in nats."""
     stated = np.where(states, factors, 0.0)
+    shown = [f"{len(same):,}", f"{states.mean():.0%}"]
     both = same.any() and not same.all()
-    costs = (auc(stated, same), cllr(stated, same), cllr(factors, same)) if both else (np.nan,) * 3
-    wrong = [
-        float((misleading > least).mean()) if len(misleading) else np.nan
-        for misleading in (-stated[same] / np.log(10), stated[~same] / np.log(10))
-        for least in (0, 1)
-    ]
-    figures = [float(states.mean()), *costs[:2], *wrong, costs[2]]
-    formats = (".0%", ".3f", ".3f", ".1%", ".1%", ".1%", ".1%", ".3f")
-    shown = ["" if np.isnan(x) else format(x, f) for x, f in zip(figures, formats, strict=True)]
-    print(f"| {name} | {len(same):,} | {' | '.join(shown)} |", flush=True)
-    columns = dict(zip(COLUMNS, [len(same), *figures], strict=True))
-    results.add("limits", {"what": name, **columns})
+    shown += [f"{auc(stated, same):.3f}", f"{cllr(stated, same):.3f}"] if both else ["", ""]
+    for wrong in (-stated[same] / np.log(10), stated[~same] / np.log(10)):
+        shown += [f"{(wrong > least).mean():.1%}" if len(wrong) else "" for least in (0, 1)]
+    shown.append(f"{cllr(factors, same):.3f}" if both else "")
+    return f"| {name} | {' | '.join(shown)} |"
 
 
 def verified(
-    results: Results,
     verifier: Verifier,
     name: str,
     one: Sequence[tuple[str, str]],
@@ -112,10 +103,10 @@ def verified(
     told = [verifier.verify(*pair, population=population) for pair in (*one, *two)]
     factors = np.array([result.log_bayes_factor for result in told])
     states = np.array([not result.verbal.startswith("No statement") for result in told])
-    show(results, name, factors, np.arange(len(told)) < len(one), states)
+    print(row(name, factors, np.arange(len(told)) < len(one), states), flush=True)
 
 
-def speech(results: Results, verifier: Verifier, name: str, dev: DevSet, count: int) -> None:
+def speech(verifier: Verifier, name: str, dev: DevSet, count: int) -> None:
     """What is said in one novel and what is told in another, by one author and by two."""
     said, told = dict[str, str](), dict[str, str]()
     for text in dev.author:
@@ -134,17 +125,10 @@ def speech(results: Results, verifier: Verifier, name: str, dev: DevSet, count: 
         one = some(one, count)
         parts = [[(part, dev.author[text]) for text, part in of.items()] for of in (first, second)]
         two = by_two(parts[0], parts[1], len(one))
-        verified(results, verifier, f"{name}, {kind}", one, two, population)
+        verified(verifier, f"{name}, {kind}", one, two, population)
 
 
-def moved(
-    results: Results,
-    verifier: Verifier,
-    sets: dict[str, DevSet],
-    name: str,
-    to: str,
-    count: int,
-) -> None:
+def moved(verifier: Verifier, sets: dict[str, DevSet], name: str, to: str, count: int) -> None:
     """Pairs of a dev set as they are, and with their second texts moved to another; both sets."""
     dev, other = sets[name], sets[to]
     one = some(dev.works, count)
@@ -158,12 +142,12 @@ def moved(
     apart[-1] = 0.0  # the logarithm of the number of tokens
     for kind, levs in (("as they are", second), (f"moved to {to}", second + apart)):
         factors = verifier.score(first, levs.astype(np.float32))
-        show(results, f"{name}, {kind}", factors, same, factors != 0)
+        print(row(f"{name}, {kind}", factors, same, factors != 0), flush=True)
     texts = [list(of.author.items()) for of in (dev, other)]
-    verified(results, verifier, f"{name} and {to}", [], by_two(texts[0], texts[1], len(one)))
+    verified(verifier, f"{name} and {to}", [], by_two(texts[0], texts[1], len(one)))
 
 
-def few_people(results: Results, verifier: Verifier, name: str, dev: DevSet) -> None:
+def few_people(verifier: Verifier, name: str, dev: DevSet) -> None:
     """All pairs of the texts of few people, by the population that they are compared with."""
     by_author: dict[str, list[str]] = {}
     for text, author in dev.author.items():
@@ -198,8 +182,8 @@ def few_people(results: Results, verifier: Verifier, name: str, dev: DevSet) -> 
                 told[kind].append(verifier.score(first, second, population))
         for kind, factors in told.items():
             values = np.concatenate(factors)
-            title = f"{name}, {people} people, population: {kind}"
-            show(results, title, values, np.array(same), values != 0)
+            shown = f"{name}, {people} people, population: {kind}"
+            print(row(shown, values, np.array(same), values != 0), flush=True)
 
 
 def main() -> None:
@@ -208,22 +192,20 @@ def main() -> None:
     parser.add_argument("corpora", nargs="?", type=Path, default=Path(DEFAULT_CORPORA).parent)
     parser.add_argument("--model", default="general-en")
     parser.add_argument("--pairs", type=int, default=200)
-    add_json_option(parser)
     options = parser.parse_args()
-    results, verifier = Results(), load(options.model)
+    verifier = load(options.model)
     names = sorted({*NOVELS, *FEW, *(name for both in TWO for name in both)})
     sets = {name: DevSet(options.corpora / "dev" / name) for name in names}
-    print(f"| two genres | {' | '.join(COLUMNS)} |\n|{'---|' * 10}")
+    print(f"| two genres | {_HEADS} |\n|{'---|' * 10}")
     for name in NOVELS:
-        speech(results, verifier, name, sets[name], options.pairs)
+        speech(verifier, name, sets[name], options.pairs)
     for name, to in TWO:
-        moved(results, verifier, sets, name, to, options.pairs)
-        moved(results, verifier, sets, to, name, options.pairs)
-    print(f"\n| few people | {' | '.join(COLUMNS)} |\n|{'---|' * 10}")
+        moved(verifier, sets, name, to, options.pairs)
+        moved(verifier, sets, to, name, options.pairs)
+    print(f"\n| few people | {_HEADS} |\n|{'---|' * 10}")
     for name in FEW:
-        few_people(results, verifier, name, sets[name])
-    results.write(options.json, verifier)
+        few_people(verifier, name, sets[name])
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from measure import run
 
 import adhominem
-from adhominem.index.build import Writer, opened
-from adhominem.index.finish import finished
+from adhominem.index.build import Writer, finished, opened
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
 from adhominem.questions.search.link import Links, link_accounts
@@ -128,4 +128,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -18,6 +18,7 @@ import lzma
 from pathlib import Path
 
 import numpy as np
+from measure import run
 
 import adhominem
 from adhominem.score.machine import SHORTEST
@@ -83,4 +84,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -1,84 +1,115 @@
 """What benchmarks share: seconds and peak memory of a piece of work, and figures as JSON.
 
-A benchmark with the option `--json` also writes what it prints to benchmarks/results/NAME.json:
-the figures that pages quote.
+Every benchmark takes `--json [FILE]` as its last option: the tables that it prints are then also
+written to benchmarks/results/NAME.json, with the date, the command and the hash of the model. Pages
+quote these. From what a benchmark has printed before, the same is made by
+
+    python benchmarks/measure.py 'python benchmarks/NAME.py OPTIONS' [FILE] < printed.txt
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import re
 import shlex
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import psutil
 
-from adhominem.verify.verifier import Verifier
+from adhominem.model.folder import DEFAULT_MODEL
+from adhominem.verify.verifier import load
 
 DEFAULT_CORPORA = "../shared/corpora/train"
 RESULTS = Path(__file__).parent / "results"
 
 Cell = str | int | float | None
+_NUMBER = re.compile(r"-?(\d[\d,]*)?(\.\d+)?%?")
 
 
-@dataclass
-class Results:
-    """The rows of a benchmark's tables, by table."""
-
-    tables: dict[str, list[dict[str, Cell]]] = field(default_factory=dict)
-
-    def add(self, table: str, row: Mapping[str, Cell]) -> None:
-        """Add a row; figures that are not defined (NaN) become null."""
-        self.tables.setdefault(table, []).append({key: _plain(row[key]) for key in row})
-
-    def write(self, path: Path | None, model: Verifier) -> None:
-        """Write the tables, and what they were made with; nothing without a path."""
-        if path is None:
-            return
-        head = {
-            "date": date.today().isoformat(),
-            "command": shlex.join(["python", *sys.argv]),
-            "model": {"name": model.name, "sha256": model.sha256},
-            "adhominem": version("adhominem"),
-        }
-        tables = ",\n".join(
-            f"  {json.dumps(name)}: [\n   "
-            + ",\n   ".join(json.dumps(row, ensure_ascii=False) for row in rows)
-            + "\n  ]"
-            for name, rows in self.tables.items()
-        )  # a row a line: changes can be read in a diff
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(head, indent=1).removesuffix("\n}")
-        path.write_text(f'{text},\n "tables": {{\n{tables}\n }}\n}}\n', "utf-8")
-
-
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--json [FILE]` to a benchmark's options."""
+def run(main: Callable[[], None]) -> None:
+    """Run a benchmark; with `--json`, write the tables that it prints."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     default = RESULTS / f"{Path(sys.argv[0]).stem}.json"
-    parser.add_argument(
-        "--json",
-        type=Path,
-        nargs="?",
-        const=default,
-        metavar="FILE",
-        help=f"write the figures as JSON; without a name to benchmarks/results/{default.name}",
+    parser.add_argument("--json", type=Path, nargs="?", const=default)
+    command = ["python", *sys.argv]
+    given, sys.argv[1:] = parser.parse_known_args()
+    printed = _Copied()
+    with redirect_stdout(printed):
+        main()
+    if given.json is not None:
+        write_results(given.json, command, printed.copy.getvalue())
+
+
+class _Copied(io.TextIOBase):
+    """Standard output, of which a copy is kept."""
+
+    def __init__(self) -> None:
+        self.copy, self._out = io.StringIO(), sys.stdout
+
+    def write(self, text: str) -> int:
+        self.copy.write(text)
+        return self._out.write(text)
+
+    def flush(self) -> None:
+        self._out.flush()
+
+
+def write_results(path: Path, command: Sequence[str], printed: str) -> None:
+    """Write the Markdown tables among printed lines as JSON, a row a line."""
+    model = command[command.index("--model") + 1] if "--model" in command else DEFAULT_MODEL
+    head = {
+        "date": date.today().isoformat(),
+        "command": shlex.join(command),
+        "model": {"name": Path(model).name, "sha256": load(model).sha256},
+        "adhominem": version("adhominem"),
+    }
+    tables = (
+        ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
+        for rows in tables_in(printed)
     )
+    text = json.dumps(head, indent=1).removesuffix("\n}")
+    together = "\n ],\n [\n".join(tables)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'{text},\n "tables": [\n [\n{together}\n ]\n ]\n}}\n', "utf-8")
 
 
-def _plain(value: Cell) -> Cell:
-    """A cell as JSON has it: six digits are more than any table shows."""
-    if isinstance(value, float | np.floating):
-        return None if np.isnan(value) else float(f"{value:.6g}")
-    return int(value) if isinstance(value, np.integer) else value
+def tables_in(printed: str) -> list[list[dict[str, Cell]]]:
+    """The rows of each Markdown table, by the heads of its columns."""
+    tables: list[list[dict[str, Cell]]] = []
+    heads: list[str] = []
+    for line in printed.splitlines():
+        if not line.startswith("|"):
+            heads = []
+            continue
+        cells = [
+            cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")
+        ]
+        if not heads:
+            heads = cells
+            tables.append([])
+        elif set(line) - set("|-: "):
+            tables[-1].append(dict(zip(heads, map(_plain, cells), strict=False)))
+    return [rows for rows in tables if rows]
+
+
+def _plain(cell: str) -> Cell:
+    """A number where a cell is one: 82% is 0.82. Nothing where there is none."""
+    if not cell or not _NUMBER.fullmatch(cell) or not re.search(r"\d", cell):
+        return None if cell in ("", "-", "nan") else cell
+    bare = cell.rstrip("%").replace(",", "")
+    if bare != cell.replace(",", ""):
+        return round(float(bare) / 100, 6)
+    return float(bare) if "." in bare else int(bare)
 
 
 @dataclass
@@ -115,3 +146,9 @@ def measured() -> Iterator[Measured]:
         result.seconds = time.perf_counter() - began
         done.set()
         watcher.join()
+
+
+if __name__ == "__main__":
+    made_by = shlex.split(sys.argv[1])
+    file = sys.argv[2] if len(sys.argv) > 2 else RESULTS / f"{Path(made_by[1]).stem}.json"
+    write_results(Path(file), made_by, sys.stdin.read())

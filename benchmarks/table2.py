@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from measure import run
 
 from adhominem import Verifier, load, read_pairs
 from adhominem.evaluation.pan import PairScores, summarise
@@ -73,4 +74,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -36,7 +36,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from measure import measured
+from measure import measured, run
 
 WORDS = (300, 1_570, 3_700)
 AT_ONCE = 512  # documents, as in `adhominem encode`
@@ -320,4 +320,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

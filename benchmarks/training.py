@@ -27,6 +27,7 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
+from measure import run
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -262,4 +263,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import psutil
 
 _LONGEST_START = 120  # seconds
-_ACTOR = "EncoderActor"  # as Ray names its processes
+_TASK = "encode_named_shard"  # as Ray names a process that is at it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,14 +27,15 @@ class TwoNodes:
     environment: Mapping[str, str]
     nodes: tuple[psutil.Process, ...]  # `ray start` of each
 
-    def actors(self) -> list[psutil.Process]:
-        """The processes that hold a model, or are about to."""
-        holding = []
-        for process in self.processes():
-            with suppress(psutil.Error):
-                if _ACTOR in " ".join(process.cmdline()):
-                    holding.append(process)
-        return holding
+    def at_work(self, seconds: float = 10.0) -> list[psutil.Process]:
+        """The processes that encode a shard now; waits for one, as some are between two shards."""
+        until, busy = time.monotonic() + seconds, list[psutil.Process]()
+        while not busy and time.monotonic() < until:
+            for process in self.processes():
+                with suppress(psutil.Error):
+                    if _TASK in " ".join(process.cmdline()):
+                        busy.append(process)
+        return busy
 
     def processes(self) -> list[psutil.Process]:
         """All processes of the nodes."""

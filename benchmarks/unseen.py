@@ -29,6 +29,7 @@ from functools import reduce
 from pathlib import Path
 
 import numpy as np
+from measure import run
 
 import adhominem
 from adhominem.config import any_preset
@@ -275,4 +276,4 @@ def _number(value: float) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -134,14 +134,14 @@ def test_the_table_for_contributors_is_the_rooms_in_order() -> None:
 def test_the_rule_would_notice_an_import_wherever_it_stands() -> None:
     code = """
     def late():
-        from adhominem.evaluation.leaks import check_leaks
+        from adhominem.evaluation.measures import check_leaks
     if TYPE_CHECKING:
         import adhominem.pairs.split
     from adhominem import cli
     from numpy import array
     """
     tree = ast.parse("if True:\n" + code)
-    assert imports(tree) == {"evaluation.leaks", "pairs.split", "cli"}
+    assert imports(tree) == {"evaluation.measures", "pairs.split", "cli"}
 
 
 def test_only_the_terminal_prints() -> None:

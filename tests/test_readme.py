@@ -155,12 +155,11 @@ CONDITIONS = ROOT / "benchmarks" / "results" / "conditions.json"
 def conditions() -> dict[tuple[str, str], dict[str, float]]:
     """What `benchmarks/conditions.py` measured with whole texts, by known texts and population."""
     if CONDITIONS.exists():
-        table = json.loads(CONDITIONS.read_text("utf-8"))["tables"]["conditions"]
-        plain = {"disputed": 1, "words": 0, "joined": 0, "population_words": None}
+        (table,) = json.loads(CONDITIONS.read_text("utf-8"))["tables"]
         return {
-            (f"{row['known']}", f"{row['population'] or 'none'}"): row
+            (f"{row['known']}", f"{row['population']}"): row
             for row in table
-            if plain.items() <= row.items()
+            if row["words"] == "all"
         }
     page = PAGES["docs/decisions.md"].partition("### Figures by condition")[2].partition("###")[0]
     printed = [row for row in rows(page) if row[2:3] == ["all"]]

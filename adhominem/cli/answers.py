@@ -46,7 +46,7 @@ def predict(
     """Answer all pairs of a file: PAN's pairs.jsonl to answers.jsonl.
 
     A run that was stopped goes on where it was when it is started again: pairs that have been
-    changed or added since are answered anew, the others not. An id that is there twice is
+    changed or added since are answered again, the others not. An id that is there twice is
     answered once, and listed. Each answer has the fields id, value and log_bayes_factor.
 
     \b

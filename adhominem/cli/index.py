@@ -61,12 +61,12 @@ def index(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     if as_json:
         print_result(result, job["skipped"])
         return
-    told = [f"{result.added:,} added"]
+    changes = [f"{result.added:,} added"]
     if result.already_there:
-        told.append(f"{result.already_there:,} were there already")
+        changes.append(f"{result.already_there:,} were there already")
     if result.removed:
-        told.append(f"{result.removed:,} removed")
-    say(f"{result.index}  {result.texts:,} texts: {', '.join(told)}")
+        changes.append(f"{result.removed:,} removed")
+    say(f"{result.index}  {result.texts:,} texts: {', '.join(changes)}")
     say(
         f"Size  {result.bytes / 1e6:,.1f} MB in {result.shards:,} shards, "
         f"{result.bytes_a_text / 1e3:,.1f} kB a text"
@@ -141,11 +141,13 @@ def search(job: opt.Job, /, as_json: bool, **options: Any) -> None:
 @opt.number(
     "--rate",
     0.1,
-    "Expected share of false links, up to which links are told.",
+    "Expected share of false links, up to which links are listed.",
     of=click.FloatRange(0, 1, min_open=True),
 )
 @click.option(
-    "--limit", type=opt.ONE_OR_MORE, help="Most texts to search for; of more, some are drawn."
+    "--limit",
+    type=opt.ONE_OR_MORE,
+    help="Most texts to search for; if there are more, some are drawn.",
 )
 @click.option(
     "-o",
@@ -159,15 +161,15 @@ def search(job: opt.Job, /, as_json: bool, **options: Any) -> None:
 def link(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     """Which accounts of an index may be one person? A list for people to decide by.
 
-    An account is an author, or a text whose author is not known. A link is no verdict, and a wrong
-    one can harm people: see docs/scale.md before you use it.
+    An account is an author, or a text whose author is not known. A link is not a verdict, and a
+    wrong one can harm people: see docs/scale.md before you use it.
 
     \b
         adhominem link --index forum-index -o links.csv
         adhominem link --index forum-index --rate 0.01
     """
     from adhominem.cli.terminal import print_result, print_table, say, warn
-    from adhominem.questions.search.link_files import link_index
+    from adhominem.questions.search.link import link_index
     from adhominem.questions.search.rows import LINK_COLUMNS, link_facts, link_rows
 
     result = link_index(**options, watch=job["watch"])

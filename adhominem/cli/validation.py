@@ -41,7 +41,7 @@ def _known_endings(
 @click.option(
     "--words",
     type=opt.ONE_OR_MORE,
-    help="Cut each text to its first so many words.  [default: whole texts]",
+    help="Words to cut each text to.  [default: whole texts]",
 )
 @opt.population(
     "PATH|input",

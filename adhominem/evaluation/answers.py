@@ -2,7 +2,7 @@
 
 An answer is `{"id": ..., "value": ...}`, the value a probability of one author, 0.5 no answer;
 `log_bayes_factor`, in nats, may stand beside it. Nothing is guessed: an id that is missing, double
-or unknown, or a value that is no probability, is an error that names it.
+or unknown, or a value that is not a probability, is an error that names it.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def load_systems(
 
 
 def _file_in(path: Path, name: str) -> Path:
-    """The file of this name in a folder; what is no folder is the file itself."""
+    """The file of this name in a folder; a path that is not a folder is the file itself."""
     if not path.is_dir():
         return path
     file = find_file(path, name)
@@ -161,8 +161,8 @@ def read_groups(
 ) -> dict[str, BoolArray]:
     """Read the texts of the pairs: a mask (pairs,) for each group, in the order of the truth."""
     place = {key: at for at, key in enumerate(truth.ids)}
-    seen = np.zeros(len(truth), dtype=bool)
-    same_topic, cross_topic = np.zeros_like(seen), np.zeros_like(seen)
+    has_texts = np.zeros(len(truth), dtype=bool)
+    same_topic, cross_topic = np.zeros_like(has_texts), np.zeros_like(has_texts)
     words = np.zeros(len(truth), dtype=np.int64)
     for row in pair_rows(path_of(path), on_bytes=on_bytes):
         if isinstance(row, InputError):
@@ -172,18 +172,18 @@ def read_groups(
             raise AnswersError(
                 f"the truth has no line for the pair '{row.id}'; expected one for each pair", path
             )
-        if seen[at]:
+        if has_texts[at]:
             raise AnswersError(f"the pair '{row.id}' comes twice; expected once", path)
         first, second = row.first, row.second
         known = bool(first.topic and second.topic)
         same_topic[at] = known and first.topic == second.topic
         cross_topic[at] = known and first.topic != second.topic
         words[at] = min(len(first.text.split()), len(second.text.split()))
-        seen[at] = True
-    if not seen.all():
+        has_texts[at] = True
+    if not has_texts.all():
         raise AnswersError(
-            f"{int((~seen).sum()):,} pairs of the truth are not in these texts, such as "
-            f"'{truth.ids[int(np.argmin(seen))]}'; expected the texts of all pairs",
+            f"{int((~has_texts).sum()):,} pairs of the truth are not in these texts, such as "
+            f"'{truth.ids[int(np.argmin(has_texts))]}'; expected the texts of all pairs",
             path,
         )
     groups = {"same topic": same_topic, "cross topic": cross_topic}
@@ -245,18 +245,18 @@ def _good_rows(rows: Iterable[Any]) -> list[Any]:
 
 
 def _complain(path: Path, troubles: dict[str, list[str]], hint: str = "") -> None:
-    told = [
+    problems = [
         f"{len(which):,} {what}: {', '.join(which[:_MOST_LISTED])}"
         + (", ..." if len(which) > _MOST_LISTED else "")
         for what, which in troubles.items()
         if which
     ]
-    if told:
-        raise AnswersError("; ".join(told) + hint, path)
+    if problems:
+        raise AnswersError("; ".join(problems) + hint, path)
 
 
 def _bare(row: dict[str, Any]) -> dict[str, Any]:
-    """A number that comes as a list of one, as an official answer of PAN 2020 has them, is it."""
+    """A row without lists of one number, as an official answer of PAN 2020 has them."""
     lists = {name: row[name] for name in _NUMBERS if isinstance(row.get(name), list)}
     return {**row, **{name: value[0] for name, value in lists.items() if len(value) == 1}}
 

@@ -79,7 +79,7 @@ def known_truth(pairs: Sequence[Pair]) -> BoolArray:
 
 
 def distinct_texts(pairs: Sequence[Pair]) -> tuple[list[str], IntArray]:
-    """Each text once, and which two of them make each pair: (2, pairs)."""
+    """The different texts, and the numbers of the two in each pair: (2, pairs)."""
     place: dict[str, int] = {}
     sides = [
         [place.setdefault(document.text, len(place)) for document in (pair.first, pair.second)]
@@ -120,7 +120,7 @@ class Logistic:
     def fit(self, features: FloatArray, same_author: BoolArray) -> Self:
         """Learn from features (pairs, features) and the truth (pairs,)."""
         self._mean = features.mean(axis=0)  # (features,)
-        # A feature that is the same for all pairs tells nothing: in an infinite unit, it is 0.
+        # A feature that is the same for all pairs does not count: in an infinite unit, it is 0.
         self._deviation = np.where(np.ptp(features, axis=0) > 0, features.std(axis=0), np.inf)
         self._model.fit(self._standardised(features), same_author)
         self.prior_same_author = float(same_author.mean())  # of the training pairs
@@ -194,7 +194,7 @@ class Naive:
         return _cosine(vectorizer.transform(texts), sides) if texts else np.zeros(0)
 
     def predict(self, pairs: Sequence[Pair]) -> Predictions:
-        """PAN's answers; a cosine is no probability, so there is no Bayes factor."""
+        """PAN's answers; a cosine is not a probability, so there is no Bayes factor."""
         return Predictions(value=answers(self.cosine(pairs), *fitted(self._thresholds)))
 
 
@@ -325,7 +325,7 @@ class Delta:
         texts, sides = distinct_texts(pairs)
         self._words = self._most_frequent(texts)
         frequencies = self._frequencies(texts)
-        # A word that all texts use equally often tells nothing: in an infinite unit, it is always 0
+        # A word that all texts use equally often does not count: in an infinite unit, it is 0
         self._deviation = np.where(np.ptp(frequencies, axis=0) > 0, frequencies.std(axis=0), np.inf)
         distance = _mean_difference(frequencies / self._deviation, sides)
         self._logistic = logistic.fit(distance[:, None], same_author)

@@ -102,7 +102,7 @@ def misleading_shares(
 def reliability(
     probability: FloatArray, same_author: BoolArray, bins: int = _BINS
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Of each bin of probabilities that has pairs: their mean, the share of same authors, pairs."""
+    """The mean probability, the share of same authors, and the pairs of each bin that has any."""
     at = np.minimum((probability * bins).astype(np.int64), bins - 1)
     counts = np.bincount(at, minlength=bins)
     filled = counts > 0

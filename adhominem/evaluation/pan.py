@@ -1,17 +1,20 @@
-"""PAN's measures for answers in [0, 1], where 0.5 is no answer; the rows of the paper's Table 2.
+"""PAN's measures: of verification, as in the paper's Table 2, of attribution and of clustering.
 
-All measures take the answers (pairs,) and the truth (pairs,), as the official evaluator does.
+Those of verification take the answers (pairs,), in [0, 1] with 0.5 for no answer, and the truth
+(pairs,), as the official evaluator does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, FloatArray
+from adhominem.errors import OptionError
 from adhominem.score.decision import probability_same_author, without_weak_answers
 
 Measure = Callable[[FloatArray, BoolArray], float]
@@ -164,8 +167,88 @@ def table_row(probability: FloatArray, same_author: BoolArray) -> dict[str, floa
 
 
 def _cross_entropy(probability: FloatArray, same_author: BoolArray) -> float:
-    """In bits a pair, each class counting half: 1 is what knowing nothing costs."""
+    """The cross entropy in bits a pair, each class counting half: 1 for even odds."""
     clipped = np.clip(probability, 1e-300, 1)
     other = np.clip(1 - probability, 1e-300, 1)
     halves = [-np.log2(clipped[same_author]), -np.log2(other[~same_author])]
     return float(np.mean([half.mean() for half in halves if len(half)]))
+
+
+def macro_f1(truth: Sequence[str], answers: Sequence[str], none: str) -> float:
+    """PAN's macro-F1 of 2019 of answers to "which of these, if any?", one for each text.
+
+    It is the mean of the F1 of each author who wrote a disputed text. `none` is not such an author,
+    but a text by nobody that is given to an author counts against that author, and so does an
+    author's text that is given to nobody. An answer that names somebody who wrote none of the texts
+    counts as none. NaN where all texts are by nobody.
+    """
+    if len(truth) != len(answers):
+        raise OptionError(f"{len(answers)} answers for {len(truth)} texts; expected as many")
+    of_author = Counter(truth)
+    given = Counter(answers)
+    right = Counter(true for true, answer in zip(truth, answers, strict=True) if true == answer)
+    scores = [
+        2 * right[author] / (of_author[author] + given[author])
+        for author in of_author
+        if author != none
+    ]
+    return sum(scores) / len(scores) if scores else float("nan")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterMeasures:
+    """Clusters beside the true authors; 1 is perfect everywhere."""
+
+    texts: int  # whose authors are known
+    authors: int
+    clusters: int  # with such texts in them
+    bcubed_precision: float  # how much of a text's cluster is by its author, on average
+    bcubed_recall: float  # how much of its author's texts is in its cluster, on average
+    bcubed_f: float  # the harmonic mean of both
+    adjusted_rand_index: float  # of pairs; about 0 by chance
+
+
+def measure_clusters(clusters: Sequence[Hashable], authors: Sequence[Hashable]) -> ClusterMeasures:
+    """BCubed (Bagga and Baldwin 1998) and the adjusted Rand index (Hubert and Arabie 1985).
+
+    Both sequences name the group of each text: by the clustering, and in truth.
+    """
+    if len(clusters) != len(authors) or not len(clusters):
+        raise OptionError(
+            f"clusters of {len(clusters)} texts, authors of {len(authors)}; expected as many, and "
+            "at least one"
+        )
+    table = _cross_table(clusters, authors)  # (clusters, authors): texts in both
+    of_cluster, of_author, texts = table.sum(axis=1), table.sum(axis=0), table.sum()
+    precision = float((table**2 / of_cluster[:, None]).sum() / texts)
+    recall = float((table**2 / of_author).sum() / texts)
+    return ClusterMeasures(
+        texts=int(texts),
+        authors=len(of_author),
+        clusters=len(of_cluster),
+        bcubed_precision=precision,
+        bcubed_recall=recall,
+        bcubed_f=2 * precision * recall / (precision + recall),
+        adjusted_rand_index=_adjusted_rand_index(table),
+    )
+
+
+def _cross_table(first: Sequence[Hashable], second: Sequence[Hashable]) -> FloatArray:
+    rows, columns = (
+        {name: at for at, name in enumerate(dict.fromkeys(s))} for s in (first, second)
+    )
+    table = np.zeros((len(rows), len(columns)))
+    for one, other in zip(first, second, strict=True):
+        table[rows[one], columns[other]] += 1
+    return table
+
+
+def _adjusted_rand_index(table: FloatArray) -> float:
+    def pairs(counts: FloatArray) -> float:
+        return float((counts * (counts - 1) / 2).sum())
+
+    both, one, other = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    texts = float(table.sum())
+    expected = one * other / max(texts * (texts - 1) / 2, 1.0)
+    most = (one + other) / 2
+    return 1.0 if most == expected else (both - expected) / (most - expected)

@@ -37,7 +37,7 @@ from adhominem.records import (
     strict_json,
     with_schema,
 )
-from adhominem.statistics import exact_interval, interval, pool, resampled
+from adhominem.statistics import bootstrap, exact_interval, pool
 from adhominem.text.files import path_of, read_bytes
 
 FEWEST_AUTHORS, FEWEST_CASES = 10, 30  # fewer, and the intervals are wide
@@ -169,14 +169,17 @@ class ValidationStudy:
         factors = LOG_10 * np.array([case.log10_bayes_factor for case in cases])
         authors = [(texts[case.known[0]].author, texts[case.questioned].author) for case in cases]
         names = {name for pair in authors for name in pair}
-        drawn: dict[str, list[float]] = {name: [] for name in MEASURES}
-        order = np.argsort(factors, kind="stable")
-        for chosen in resampled(order, authors, conditions.resamples, conditions.seed):
-            on_resample()
-            for name, value in measure_cases(factors[chosen], same[chosen]).items():
-                drawn[name].append(value)
+        ends = bootstrap(
+            lambda chosen: measure_cases(factors[chosen], same[chosen]),
+            np.argsort(factors, kind="stable"),
+            authors,
+            conditions.resamples,
+            conditions.seed,
+            on_resample,
+        )
+        for name in _WITHOUT_INTERVAL:
+            ends.pop(name, None)
         measures = measure_cases(factors, same)
-        ends = {name: interval(drawn[name]) for name in MEASURES if name not in _WITHOUT_INTERVAL}
         same_count = int(same.sum())
         for name in _extremes(measures) if conditions.resamples else ():
             is_same = name.startswith("misleading_same")
@@ -247,7 +250,7 @@ def _extremes(measures: dict[str, float]) -> list[str]:
     """The rates that are 0 or 1: they are so in every resample, which is not how sure they are.
 
     Their exact interval is that of independent cases: how far the cases of one author go together
-    is not seen where all turn out alike.
+    cannot be seen where all turn out alike.
     """
     return [name for name in measures if name.startswith("misleading") and measures[name] in (0, 1)]
 

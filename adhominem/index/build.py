@@ -1,19 +1,25 @@
-"""Writing an index: texts added shard by shard, removed, and the rest put together again."""
+"""Writing an index: texts added shard by shard, removed, and the rest put together again.
+
+What searches need beside the texts, population and codes, is made once all is written (`finished`).
+"""
 
 from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from hashlib import blake2b
-from itertools import pairwise
+from hashlib import blake2b, sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from adhominem.arrays import FloatArray, Levs, joined
 from adhominem.errors import IndexFolderError, InputError, OptionError
+from adhominem.index.approximate import ApproximateScorer
+from adhominem.index.codes import SAMPLE, Coder, read_coder
 from adhominem.index.files import (
     MANIFEST,
     Manifest,
@@ -24,12 +30,16 @@ from adhominem.index.files import (
     write_manifest,
 )
 from adhominem.index.packing import PackedLevs
-from adhominem.index.store import DIGEST_BYTES, Bytes, Store, Texts, sum_of
+from adhominem.index.store import COHORT, DIGEST_BYTES, Bytes, ShardTexts, Store, sum_of
 from adhominem.pairs.passages import sketch
+from adhominem.score.population import Population
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
 
 SHARD = 8_192  # texts: what a killed run may have to encode again
+_GROWN = 2.0  # times as many texts as when the coder was made: then it is made again
+_AT_ONCE = 256  # texts whose codes are made together
+_MORE = 16_384  # texts, at most, that correct the directions of a coder
 _OURS = re.compile(r"\.?(texts|codes|view|chance)-\d{6}(-[0-9a-f]{4})?\.safetensors(\..*)?")
 
 
@@ -105,11 +115,7 @@ class Writer:
     def __init__(self, folder: Path, manifest: Manifest, key: bytes | None = None) -> None:
         self.folder, self.manifest, self._key = folder, manifest, key
         store = Store(folder, manifest)
-        self._there: dict[str, bytes] = {}  # the digest of each text, by its id
-        for begin, texts in zip(store.begins.tolist(), store.shards, strict=False):
-            alive = store.alive[begin : begin + len(texts.ids)].tolist()
-            rows = zip(texts.ids.all(), map(bytes, texts.digests), alive, strict=True)
-            self._there.update((id, digest) for id, digest, counts in rows if counts)
+        self._digests = {id: bytes(store.digests[number]) for id, number in store.ids.items()}
         self._seen = {one for texts in store.shards for one in _keys(texts.sketches, texts.digests)}
         self._waiting: list[tuple[Document, bytes, Levs, bool]] = []
         self.already_there = self.added = 0
@@ -119,7 +125,7 @@ class Writer:
         for document in documents:
             named = self._named(document)
             digest = digest_of(document.text)
-            before = self._there.get(named.id)
+            before = self._digests.get(named.id)
             if before == digest:
                 self.already_there += 1
             elif before is not None:
@@ -128,7 +134,7 @@ class Writer:
                     "or give this one another id"
                 )
             else:
-                self._there[named.id] = digest
+                self._digests[named.id] = digest
                 yield named
 
     def _named(self, document: Document) -> Document:
@@ -158,7 +164,7 @@ class Writer:
         self._waiting = []
         sketches = [sketch(document.text).astype("<u4").tobytes() for document in documents]
         levs = PackedLevs.of(joined(list(rows)))
-        texts = Texts(
+        texts = ShardTexts(
             Strings.of([document.id for document in documents]),
             Strings.of([document.author for document in documents]),
             Strings.of([document.topic for document in documents]),
@@ -176,7 +182,7 @@ def _as_rows(digests: Sequence[bytes]) -> Bytes:
 
 
 def _keys(sketches: Strings, digests: Bytes) -> Iterator[bytes]:
-    """Of each text, what most near copies of it have as well: its two smallest hashes."""
+    """For each text, what most near copies of it have as well: its two smallest hashes."""
     for at, digest in enumerate(map(bytes, digests)):
         yield sketches.bytes_at(at)[:8] or digest
 
@@ -184,7 +190,7 @@ def _keys(sketches: Strings, digests: Bytes) -> Iterator[bytes]:
 def _summed(
     sketches: Strings, digests: Bytes, levs: PackedLevs, seen: set[bytes]
 ) -> tuple[Strings, Bytes, Bytes, PackedLevs, FloatArray]:
-    """What `Texts` holds from `sketches` on; the sum without most near copies of those `seen`."""
+    """`ShardTexts` from `sketches` on, with a sum without most near copies of those `seen`."""
     counted = np.zeros(len(digests), np.uint8)
     for at, key in enumerate(_keys(sketches, digests)):
         counted[at] = key not in seen
@@ -199,7 +205,7 @@ def _packed(documents: Sequence[Document]) -> Strings:
     return Strings.of([press.compress(document.text.encode()) for document in documents])
 
 
-def with_shard(folder: Path, manifest: Manifest, texts: Texts) -> Manifest:
+def with_shard(folder: Path, manifest: Manifest, texts: ShardTexts) -> Manifest:
     """The manifest with one more shard, which is written here."""
     name = f"texts-{manifest.next_number:06}.safetensors"
     file = write_arrays(folder, name, texts.arrays())
@@ -212,27 +218,27 @@ def removed(
 ) -> tuple[Manifest, int]:
     """The manifest without some texts, and how many these are: by their ids, or by their author.
 
-    Texts count that an earlier run has removed, if they are still on the disk: it may have been
+    Texts that an earlier run has removed count, if they are still on the disk: it may have been
     killed before it was finished, and is gone on with.
     """
     store = Store(folder, manifest)
     by_name: dict[str, set[int]] = {name: set() for name in manifest.removing}
     for begin, texts in zip(store.begins.tolist(), store.shards, strict=False):
         rows = zip(texts.ids.all(), texts.authors.all(), strict=True)
-        for number, names in enumerate(rows, start=begin):
-            for name in names:
+        for number, id_and_author in enumerate(rows, start=begin):
+            for name in id_and_author:
                 by_name.setdefault(name, set()).add(number)
     gone, begun = set[int](), set[str]()
     for given in ids:
-        asked = {given} if key is None else {given, hashed(given, key)}
-        found = {name for name in asked if name and name in by_name}
-        if not found:
+        plain_or_hashed = {given} if key is None else {given, hashed(given, key)}
+        names = {name for name in plain_or_hashed if name and name in by_name}
+        if not names:
             raise InputError(
                 f"no text of the index has the id or the author '{given}'; nothing was removed. If "
                 "an earlier run has removed it, it is gone; otherwise, correct the name"
             )
-        gone = gone.union(*(by_name[name] for name in found))
-        begun |= found
+        gone = gone.union(*(by_name[name] for name in names))
+        begun |= names
     count, manifest = len(gone), replace(manifest, removing=tuple(sorted(begun)))
     if gone <= {*manifest.removed}:
         return manifest, count
@@ -251,16 +257,15 @@ def compacted(folder: Path, manifest: Manifest) -> Manifest:
             result = with_shard(folder, result, _together(store, kept, seen))
             kept.clear()
 
-    for begin, end in pairwise(store.begins.tolist()):
-        rows = begin + np.flatnonzero(store.alive[begin:end])
-        if len(kept) + len(rows) > SHARD:
+    for numbers in store.live_by_shard:
+        if len(kept) + len(numbers) > SHARD:
             write()
-        kept += rows.tolist()
+        kept += numbers.tolist()
     write()
     return result
 
 
-def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> Texts:
+def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> ShardTexts:
     """Some texts as one shard."""
     places = [store.place(number) for number in numbers]
 
@@ -270,7 +275,7 @@ def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> Texts:
     digests = _as_rows([texts.digests[row].tobytes() for texts, row in places])
     levs = store.packed(numbers)
     assert levs is not None
-    return Texts(
+    return ShardTexts(
         strings("ids"),
         strings("authors"),
         strings("topics"),
@@ -278,3 +283,77 @@ def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> Texts:
         np.array([texts.foreign[row] for texts, row in places], np.uint8),
         strings("packed") if store.manifest.keeps_texts else None,
     )
+
+
+# What searches need beside the texts
+
+
+def finished(
+    folder: Path,
+    manifest: Manifest,
+    verifier: Verifier,
+    on_texts: Callable[[int], None] = lambda count: None,
+) -> Manifest:
+    """An index that can be searched; what is made already is not made again."""
+    store = Store(folder, manifest)
+    population = store.make_population(verifier)
+    if population is None:  # too few texts for one: each is compared by itself
+        return manifest
+    if not manifest.author_share:
+        manifest = replace(manifest, author_share=population.authors / population.texts)
+        write_manifest(folder, manifest)
+        store = Store(folder, manifest)
+    coder = read_coder(store, verifier, population)
+    if coder is None or population.texts > _GROWN * coder.approximate.population.texts:
+        manifest, coder = with_coder(store, verifier, population)
+    assert manifest.view is not None
+    for at, shard in enumerate(manifest.shards):
+        if shard.codes is None:
+            made = with_codes(store, at, shard, coder, manifest.view.sha256)
+            shards = (*manifest.shards[:at], made, *manifest.shards[at + 1 :])
+            manifest = replace(manifest, shards=shards)
+            write_manifest(folder, manifest)
+        on_texts(shard.texts)
+    return manifest
+
+
+def with_coder(store: Store, verifier: Verifier, population: Population) -> tuple[Manifest, Coder]:
+    """The manifest of an index with a new coder, which is written here, and without codes."""
+    approximate = ApproximateScorer(verifier.scorer, population)
+    coder = Coder.of(approximate, store.levs(store.spread(SAMPLE)), _more(store))
+    manifest = store.manifest
+    arrays = {
+        **coder.arrays(),
+        "texts": np.array([population.texts]),
+        "lev_mean": population.lev_mean,
+        "authors": np.array([population.authors]),
+        "cohort": store.spread(COHORT),
+    }
+    name = f"view-{manifest.next_number:06}.safetensors"
+    file = write_arrays(store.folder, name, arrays)
+    shards = tuple(replace(shard, codes=None) for shard in manifest.shards)
+    manifest = replace(manifest, view=file, shards=shards, next_number=manifest.next_number + 1)
+    write_manifest(store.folder, manifest)
+    return manifest, coder
+
+
+def _more(store: Store) -> Iterator[Levs]:
+    """LEVs that correct the directions of a coder: a quarter of a large index, up to a point."""
+    numbers = store.spread(min(_MORE, len(store) // 4))
+    for at in range(0, len(numbers) if len(numbers) > SAMPLE else 0, _AT_ONCE):
+        yield store.levs(numbers[at : at + _AT_ONCE])
+
+
+def with_codes(store: Store, at: int, shard: Shard, coder: Coder, sha256_of_coder: str) -> Shard:
+    """A shard with the codes of its texts, which are written here."""
+    parts: dict[str, list[npt.NDArray[Any]]] = {}
+    for begin in range(0, shard.texts, _AT_ONCE):
+        rows = np.arange(begin, min(begin + _AT_ONCE, shard.texts))
+        levs = store.levs(rows + store.begins[at])
+        points = coder.approximate.points(levs)
+        for name, array in {"codes": coder.codes(levs, points), **points.arrays()}.items():
+            parts.setdefault(name, []).append(array)
+    arrays = {name: np.concatenate(several) for name, several in parts.items()}
+    stem = shard.levs.name.removesuffix(".safetensors").replace("texts", "codes")
+    name = f"{stem}-{sha256(sha256_of_coder.encode()).hexdigest()[:4]}.safetensors"
+    return replace(shard, codes=write_arrays(store.folder, name, arrays))

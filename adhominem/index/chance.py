@@ -1,12 +1,12 @@
 """What chance brings up: Bayes factors of texts by different people, measured on the index itself.
 
 Two measurements. Pairs of texts by different people, drawn at random, show how often a Bayes factor
-is as large as that; but of a million texts, what one pair in a hundred thousand does matters. So
-some texts are searched for: all that comes up by other people are false hits. Beyond what was seen,
+is as large as that; but among a million texts, what one pair in a hundred thousand does matters. So
+some texts are searched for: all that comes up by other people are false hits. Beyond that,
 the number of false links is extrapolated (`tail`).
 
-Where no author is known, texts are taken to be by different people: of many authors, two texts
-drawn at random nearly always are.
+Where no author is known, texts are taken to be by different people: among many authors, two
+texts drawn at random nearly always are.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _TAIL = 0.05  # share of the pairs that the tail is judged by
 _ONE_PERSON = 0.01  # share of the pairs that may be by one person after all
 _FEWEST = 20  # pairs: fewer say nothing
 _NO_HIT = -1e6
+_AT_ONCE = 256  # pairs that are scored together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,25 +47,22 @@ class FalseHits:
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """Log Bayes factors of texts by different people, in nats; bounded unless it says otherwise."""
+    """Log Bayes factors of texts by different people, in nats, within bounds."""
 
     texts: int  # of the index then
     known_authors: bool
     pairs: FloatArray  # (pairs,)
-    unbounded: FloatArray  # (pairs,)
     trials: FloatArray  # (trials, hits): of hits by others; _NO_HIT where there were no more
     ranks: IntArray  # (trials,): of the first hit by the author; 0 if none came up
     others: IntArray  # (trials,): how many other texts of the author there are
 
     def expected(self, log_bayes_factor: float, texts: int) -> tuple[float, str]:
-        """False hits at least as strong in a search among so many texts, and how it is known."""
-        grown = texts / self.texts
+        """False hits at least as strong in a search among this many texts, and how it is known."""
         if len(self.trials):
             complete = self.trials[:, -1] < log_bayes_factor  # (trials,): no more would come
             if complete.all():
-                return float(
-                    (self.trials >= log_bayes_factor).sum(axis=1).mean()
-                ) * grown, "searches"
+                a_search = float((self.trials >= log_bayes_factor).sum(axis=1).mean())
+                return a_search * texts / self.texts, "searches"
         share = float((self.pairs >= log_bayes_factor).mean()) if len(self.pairs) else 0.0
         return share * texts, "pairs"
 
@@ -74,7 +72,6 @@ class Chance:
             "texts": np.array([self.texts]),
             "known_authors": np.array([int(self.known_authors)]),
             "pairs": self.pairs,
-            "unbounded": self.unbounded,
             "trials": self.trials,
             "ranks": self.ranks,
             "others": self.others,
@@ -90,15 +87,14 @@ class Chance:
         if texts < 1 or not trials.shape[1]:
             raise ValueError("it was measured on no texts")
         pairs = checked(arrays, "pairs", "f8", None)
-        unbounded = checked(arrays, "unbounded", "f8", len(pairs))
         of_trials = (checked(arrays, name, "i8", len(trials)) for name in ("ranks", "others"))
-        return cls(texts, bool(known), pairs, unbounded, trials, *of_trials)
+        return cls(texts, bool(known), pairs, trials, *of_trials)
 
 
 def tail(by_chance: FloatArray, evidence: FloatArray) -> FloatArray:
-    """(pairs,): the share of pairs by different people with so much evidence or more.
+    """(pairs,): the share of pairs by different people with as much evidence or more.
 
-    The largest twentieth of what chance was seen to do is taken to fall exponentially. Its largest
+    The largest twentieth of what was drawn is taken to fall exponentially. Its largest
     fifth counts as that much or more, since a few of the pairs may be by one person.
     """
     rising = np.sort(by_chance)
@@ -106,9 +102,9 @@ def tail(by_chance: FloatArray, evidence: FloatArray) -> FloatArray:
     beyond = np.minimum(rising[rising > begin], end) - begin
     known = max(1, int(((rising > begin) & (rising < end)).sum()))
     fall = float(beyond.sum()) / known if len(beyond) else 1.0
-    seen = 1 - np.searchsorted(rising, evidence, side="left") / len(rising)
+    share = 1 - np.searchsorted(rising, evidence, side="left") / len(rising)
     excess = np.maximum(evidence - begin, 0)
-    return np.where(evidence > begin, _TAIL * np.exp(-excess / max(fall, 1e-6)), seen)
+    return np.where(evidence > begin, _TAIL * np.exp(-excess / max(fall, 1e-6)), share)
 
 
 def read_chance(store: Store) -> Chance | None:
@@ -130,7 +126,7 @@ def measure_chance(
     seed: int = 0,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> Chance | None:
-    """The Bayes factors that texts of an index by different people have; None of too few texts."""
+    """The Bayes factors that texts of an index by different people have; None for too few texts."""
     store, rng = searcher.store, np.random.default_rng(seed)
     live, accounts = store.shuffled, store.accounts
     if len(live) < 2 or len(np.unique(accounts[live])) < 2:
@@ -143,30 +139,26 @@ def measure_chance(
     first, second = (side[~np.array(alike, dtype=bool)] for side in (first, second))
     if len(first) < _FEWEST:
         return None
-    parts = []
-    for at in range(0, len(first), 256):
-        rows = slice(at, at + 256)
-        one, other = (store.levs(side[rows]) for side in (first, second))
-        scorer = searcher.verifier.scorer
-        parts.append(scorer(one, other, searcher.population, even_if_strange=True))
-        on_progress(0.5 * min(1.0, (at + 256) / len(first)))
-    bounded = np.concatenate([part.log_bayes_factor for part in parts])
-    unbounded = np.concatenate([part.unbounded for part in parts])
+    scorer, parts = searcher.verifier.scorer, []
+    for at in range(0, len(first), _AT_ONCE):
+        one, other = (store.levs(side[at : at + _AT_ONCE]) for side in (first, second))
+        factors = scorer(one, other, searcher.population, even_if_strange=True)
+        parts.append(factors.log_bayes_factor)
+        on_progress(0.5 * min(1.0, (at + _AT_ONCE) / len(first)))
     counts = dict(zip(*np.unique(accounts[live], return_counts=True), strict=True))
     tried = live[rng.permutation(len(live))[:trials]] if store.has_authors else live[:0]
     table = np.full((len(tried), min(HITS, len(live))), _NO_HIT)
     ranks = np.zeros(len(tried), np.int64)
     for at, number in enumerate(tried.tolist()):
-        shard, row = store.place(number)
-        copies = frozenset(store.copies(shard.digests[row].tobytes()))  # and itself
+        copies = frozenset(store.copies(store.digests[number].tobytes()))  # and itself
         scored, _ = searcher.search_apart(
             store.levs([number]), table.shape[1], [store.sketch(number)], [copies]
         )[0]
         same = accounts[scored.numbers] == accounts[number]
-        factors = scored.factors.log_bayes_factor[~same]
-        table[at, : len(factors)] = factors
+        false_hits = scored.factors.log_bayes_factor[~same]
+        table[at, : len(false_hits)] = false_hits
         if same.any():
             ranks[at] = int(np.flatnonzero(same)[0]) + 1
         on_progress(0.5 + 0.5 * (at + 1) / len(tried))
     others = np.array([counts[accounts[number]] - 1 for number in tried], np.int64)
-    return Chance(len(live), store.has_authors, bounded, unbounded, table, ranks, others)
+    return Chance(len(live), store.has_authors, np.concatenate(parts), table, ranks, others)

@@ -1,6 +1,6 @@
 /* Products of chosen texts with a query: of their codes and of their packed LEVs.
  *
- * What `chosen.py` does in NumPy, without arrays in between and without Python's lock. Texts lie in
+ * What `engine.py` and `packing.py` do in NumPy, without arrays in between and without Python's lock. Texts lie in
  * shards, and go by their numbers in all of these. Any C compiler can build this; with GCC or Clang
  * on x86-64, products are also compiled for AVX2, which is used where there is such a processor.
  */
@@ -313,7 +313,7 @@ static int prepare(PyObject *module) {
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, prepare}, {0, NULL}};
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_chosen", "A compiled part of chosen.py.", 0,
+    PyModuleDef_HEAD_INIT, "_chosen", "A compiled part of the index.", 0,
     methods, slots, NULL, NULL, NULL,
 };
 

@@ -1,46 +1,50 @@
-"""Engines that find candidates: the codes with the largest products with a query's.
+"""Finding candidates: the texts whose codes have the largest products with a query's.
 
-An engine is given codes, whole numbers from -127 to 127, each with the number of its text; of a
-code it is given as many numbers as it looks through, the first ones. It answers with the texts
-whose codes have the largest products with a query's, and with these products, to which those of the
-other numbers are added. It may miss some, since whatever it brings up is ranked again. Of the two
-here one is in C, and the other needs nothing but NumPy.
+`Engine` is the protocol: `Scan` looks through all codes on this machine, in C or in NumPy, and
+`milvus.MilvusEngine` asks a server. An engine is given the first numbers of each code, as many as
+it looks through, from -127 to 127; to the products that it answers with, those of the other numbers
+are added (`row_products`). It may miss some texts, since whatever it brings up is ranked again.
+
+What else goes through many texts in threads is here, too: products of chosen texts, by their
+numbers, all over the index. In C the arrays of all shards are handed over at once; in NumPy the
+chosen rows of each shard are taken out of it.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any, Protocol
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.compiled import compiled
-from adhominem.index.chosen import largest, whole_numbers
-from adhominem.index.threads import even_parts, in_threads
 from adhominem.processes import cores
 
 Codes = npt.NDArray[np.int8]  # (texts, numbers)
-SCANNED = 256  # numbers of a code that the engines here look through
-_BLOCK = 16_384  # codes that are multiplied at once
+Shards = tuple[npt.NDArray[Any], ...]  # the arrays of a kind, one for each shard
+SCANNED = 256  # numbers of a code that are looked through here
+_BLOCK = 16_384  # codes that NumPy multiplies at once
 _LANES = 16  # codes that lie side by side for the part in C
 _TOGETHER = 8  # queries that it multiplies at once
 _WORTH_THREADS = 1 << 22  # numbers that are multiplied
-_MOST_PLAIN = 1 << 28  # numbers of codes that are held as floats: 1 GB
+_CODES_WORTH_THREADS = 4_096
+_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
 
 
 class Engine(Protocol):
     """What finds candidates."""
 
     most: int  # texts that it can answer with
-    scanned: int  # numbers of a code that it looks through: it is given no more of them
-
-    def add(self, numbers: IntArray, codes: Codes) -> None:
-        """More texts: their numbers (texts,) and their codes (texts, numbers)."""
-
-    def remove(self, numbers: IntArray) -> None:
-        """Never again answer with these texts."""
+    scanned: int  # numbers of a code that it looks through: it holds no more of them
 
     def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
         """(queries, k) twice: the texts whose codes have the largest products, and these products.
@@ -49,97 +53,51 @@ class Engine(Protocol):
         """
 
 
-def make_engine() -> Engine:
-    """The faster one of those that run here."""
-    module = compiled("adhominem.index._looking")
-    return ScanEngine() if module is None else CompiledEngine(module)
-
-
-class ScanEngine:
-    """Looks through all codes, a block at a time."""
+class Scan:
+    """Looks through all codes, in C or in NumPy; in C by queries of whole numbers of two bytes."""
 
     most = sys.maxsize
     scanned = SCANNED
 
-    def __init__(self) -> None:
-        self._blocks: list[npt.NDArray[Any]] = []  # (texts, numbers) each
-        self._numbers: list[IntArray] = []
-        self._held = 0  # numbers of codes as floats
-        self._gone: set[int] = set()
-
-    def add(self, numbers: IntArray, codes: Codes) -> None:
-        """More texts: their numbers (texts,) and their codes (texts, numbers)."""
-        self._held += codes.size
-        # As floats if there is room: then nothing is converted in a search.
-        kind = np.float32 if self._held <= _MOST_PLAIN else np.int8
-        self._blocks.append(np.ascontiguousarray(codes, kind))
-        self._numbers.append(np.asarray(numbers, np.int64))
-
-    def remove(self, numbers: IntArray) -> None:
-        """Never again answer with these texts."""
-        self._gone |= set(numbers.tolist())
+    def __init__(self, numbers: Sequence[IntArray], codes: Sequence[Codes]) -> None:
+        """The texts of some shards: their numbers (texts,) and their codes (texts, numbers)."""
+        self._numbers = np.concatenate(numbers).astype(np.int64)
+        self._module = compiled("adhominem.index._looking")
+        self._codes = np.concatenate(codes) if self._module is None else _in_blocks(codes)
 
     def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
         """(queries, k) twice: the numbers of texts, and their products."""
-        spare = k + len(self._gone)
-        best = [_Best(spare) for _ in queries]
-        by_number = np.ascontiguousarray(queries.T)  # (numbers, queries)
-        for texts, codes in zip(self._numbers, self._blocks, strict=True):
-            for at in range(0, len(codes), _BLOCK):
-                block = codes[at : at + _BLOCK].astype(np.float32, copy=False)
-                table = (block @ by_number).T  # (queries, texts)
-                for row, kept in zip(table, best, strict=True):
-                    kept.add(row, texts[at : at + _BLOCK])
-        return _table([kept.result() for kept in best], k, self._gone)
+        numbers = np.full((len(queries), k), -1, np.int64)
+        products = np.full((len(queries), k), -np.inf, np.float32)
+        rows = self._in_numpy(queries) if self._module is None else self._in_c(queries, k)
+        for at, (places, values) in enumerate(rows):
+            kept = largest(values, k)
+            numbers[at, : len(kept)] = self._numbers[places[kept]]
+            products[at, : len(kept)] = values[kept]
+        return numbers, products
 
+    def _in_numpy(self, queries: Array32) -> Iterator[tuple[IntArray, Array32]]:
+        """For each query the places of all texts, and their products."""
+        blocks = np.split(self._codes, range(_BLOCK, len(self._codes), _BLOCK))
+        table = np.concatenate([queries @ block.astype(np.float32).T for block in blocks], axis=1)
+        return ((np.arange(len(row)), row) for row in table)
 
-class CompiledEngine:
-    """Looks through all codes in C, in threads; queries are whole numbers of two bytes."""
-
-    most = sys.maxsize
-    scanned = SCANNED
-
-    def __init__(self, module: Any) -> None:
-        self._module = module
-        self._waiting: list[Codes] = []
-        self._arranged: npt.NDArray[np.int8] | None = None
-        self._numbers: list[IntArray] = []
-        self._gone: set[int] = set()
-
-    def add(self, numbers: IntArray, codes: Codes) -> None:
-        """More texts: their numbers (texts,) and their codes (texts, numbers)."""
-        if self._arranged is not None:
-            before = _in_rows(self._arranged)[: self._count, : codes.shape[1]]
-            self._waiting, self._arranged = [before], None
-        self._waiting.append(np.ascontiguousarray(codes))
-        self._numbers.append(np.asarray(numbers, np.int64))
-
-    def remove(self, numbers: IntArray) -> None:
-        """Never again answer with these texts."""
-        self._gone |= set(numbers.tolist())
-
-    @property
-    def _count(self) -> int:
-        return sum(map(len, self._numbers))
-
-    def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
-        """(queries, k) twice: the numbers of texts, and their products."""
-        if self._arranged is None:
-            self._arranged = _in_blocks(self._waiting)
-            self._waiting, self._numbers = [], [np.concatenate(self._numbers)]
-        codes, texts, numbers = self._arranged, self._count, self._numbers[0]
-        spare = k + len(self._gone)
+    def _in_c(self, queries: Array32, k: int) -> Iterator[tuple[IntArray, Array32]]:
+        """For each query the places of k texts or more, among them the best, and their products."""
+        codes, module = self._codes, self._module
+        assert module is not None
         whole, scales = whole_numbers(queries)
         pairs = np.zeros((len(queries), 2 * codes.shape[1]), np.int16)
         pairs[:, : whole.shape[1]] = whole
-        asked = pairs.reshape(len(queries), -1, 2)  # (queries, pairs, 2)
+        plain = pairs.reshape(len(queries), -1, 2)  # (queries, pairs, 2)
 
         def scan(part: tuple[slice, slice]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-            mine, blocks = asked[part[0]], part[1]
-            wanted = min(spare, (blocks.stop - blocks.start) * _LANES)
+            mine, blocks = plain[part[0]], part[1]
+            wanted = min(k, (blocks.stop - blocks.start) * _LANES)
             products = np.empty((len(mine), wanted), np.int32)
             places = np.empty((len(mine), wanted), np.int32)
-            self._module.scan(codes, texts, mine, blocks.start, blocks.stop, products, places)
+            texts = len(self._numbers)
+            module.scan(codes, texts, mine, blocks.start, blocks.stop, products, places)
             return products, places
 
         # Each thread has a share of the queries; of the codes, if there are too few queries.
@@ -153,14 +111,12 @@ class CompiledEngine:
         results = in_threads(scan, parts, worth_it=len(parts) > 1)
         axis = 0 if by_query else 1
         products, places = (np.concatenate(both, axis) for both in zip(*results, strict=True))
-        rows = []
         for row, there, scale in zip(products, places, scales, strict=True):
             kept = np.flatnonzero(there >= 0)
-            rows.append((numbers[there[kept]], row[kept].astype(np.float32) * scale))
-        return _table(rows, k, self._gone)
+            yield there[kept], row[kept].astype(np.float32) * scale
 
 
-def _in_blocks(codes: list[Codes]) -> npt.NDArray[np.int8]:
+def _in_blocks(codes: Sequence[Codes]) -> npt.NDArray[np.int8]:
     """(blocks, pairs, lanes, 2): codes (texts, numbers), zeros at the end where there are none."""
     texts, size = sum(map(len, codes)), codes[0].shape[1]
     pairs = (size + 1) // 2
@@ -175,52 +131,124 @@ def _in_blocks(codes: list[Codes]) -> npt.NDArray[np.int8]:
     return result
 
 
-def _in_rows(blocks: npt.NDArray[np.int8]) -> Codes:
-    """(texts, numbers): what `_in_blocks` was given, with zeros at the end of both."""
-    return blocks.transpose(0, 2, 1, 3).reshape(len(blocks) * _LANES, -1)
+# Products of chosen texts
 
 
-class _Best:
-    """The largest of many products."""
-
-    def __init__(self, k: int) -> None:
-        self._k, self._least = k, -np.inf
-        self._products: list[Array32] = []
-        self._numbers: list[IntArray] = []
-        self._count = 0
-
-    def add(self, products: Array32, numbers: IntArray) -> None:
-        kept = np.flatnonzero(products > self._least)
-        self._products.append(products[kept])
-        self._numbers.append(numbers[kept])
-        self._count += len(kept)
-        if self._count > 4 * self._k + _BLOCK:
-            self._cut()
-
-    def _cut(self) -> None:
-        products, numbers = np.concatenate(self._products), np.concatenate(self._numbers)
-        if len(products) > self._k:
-            chosen = largest(products, self._k)
-            products, numbers = products[chosen], numbers[chosen]
-            self._least = float(products.min())
-        self._products, self._numbers, self._count = [products], [numbers], len(products)
-
-    def result(self) -> tuple[IntArray, Array32]:
-        if not self._products:
-            return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        self._cut()
-        return self._numbers[0], self._products[0]
+def module_in_c() -> Any | None:
+    """What multiplies chosen texts in C; none where it was not built, or is not wanted."""
+    return compiled("adhominem.index._chosen")
 
 
-def _table(
-    rows: list[tuple[IntArray, Array32]], k: int, gone: set[int]
-) -> tuple[IntArray, Array32]:
-    """(queries, k) twice, without those that are gone; -1 where there are no more."""
-    numbers = np.full((len(rows), k), -1, np.int64)
-    products = np.full((len(rows), k), -np.inf, np.float32)
-    left = np.array(sorted(gone), np.int64)
-    for at, (texts, values) in enumerate(rows):
-        kept = np.flatnonzero(~np.isin(texts, left)) if len(left) else np.arange(len(texts))
-        kept = kept[largest(values[kept], k)]
-        numbers[at, : len(kept)], products[at, : len(kept)] = texts[kept], values[kept]
-    return numbers, products
+def row_products(shards: Shards, numbers: IntArray, query: Array32) -> Array32:
+    """(numbers,): of chosen rows (texts, size) of bytes with a query.
+
+    A query of fewer numbers is multiplied with the last ones of each row.
+    """
+    module = module_in_c()
+    if module is None:
+        result = np.empty(len(numbers), np.float32)
+        for at, places, rows in by_shard([len(shard) for shard in shards], numbers):
+            last = shards[at][rows, shards[at].shape[1] - len(query) :]
+            result[places] = last.astype(np.float32) @ query
+        return result
+    whole, scales = whole_numbers(query[None])
+    least = _CODES_WORTH_THREADS
+    products = multiplied(module.byte_products, (shards,), numbers, whole[0], np.int32, least)
+    return np.asarray(products * scales[0], np.float32)
+
+
+def multiplied(
+    multiply: Callable[..., None],
+    arrays: tuple[Shards, ...],
+    numbers: IntArray,
+    query: npt.NDArray[Any],
+    kind: type[Any],
+    least: int,
+) -> npt.NDArray[Any]:
+    """(numbers,): what a function in C makes of chosen texts, in threads if more than `least`."""
+    result = np.empty(len(numbers), kind)
+    chosen = np.ascontiguousarray(numbers, np.int64)
+    worth_it = len(numbers) > least
+    in_threads(
+        lambda part: multiply(*arrays, chosen[part], query, result[part]),
+        even_parts(len(numbers), worth_it),
+        worth_it=worth_it,
+    )
+    return result
+
+
+def by_shard(texts: Sequence[int], numbers: IntArray) -> list[tuple[int, IntArray, IntArray]]:
+    """The shards, with this many texts each, that some texts lie in.
+
+    With each come the places of its texts among these, and their rows in it.
+    """
+    if not len(numbers):
+        return []
+    begins = np.concatenate([[0], np.cumsum(texts, dtype=np.int64)])
+    at = np.searchsorted(begins, numbers, side="right") - 1  # (numbers,)
+    order = np.argsort(at, kind="stable")
+    shards, counts = np.unique(at, return_counts=True)
+    places = np.split(order, np.cumsum(counts)[:-1])
+    return [
+        (shard, chosen, numbers[chosen] - begins[shard])
+        for shard, chosen in zip(shards.tolist(), places, strict=True)
+    ]
+
+
+def largest(values: Array32, count: int) -> IntArray:
+    """(count,): where the largest values are, the first place first; or all, if there are fewer."""
+    if len(values) <= count:
+        return np.arange(len(values))
+    least = np.partition(values, len(values) - count)[len(values) - count]
+    chosen = np.flatnonzero(values >= least)
+    equal = np.flatnonzero(values[chosen] == least)  # of these, some may be too many
+    return np.delete(chosen, equal[len(equal) - (len(chosen) - count) :])
+
+
+def whole_numbers(queries: Array32) -> tuple[npt.NDArray[np.int16], Array32]:
+    """Queries (queries, numbers) as whole numbers of two bytes, and what 1 stands for, (queries,).
+
+    No sum of products with bytes is beyond four bytes.
+    """
+    sizes = np.abs(queries)
+    largest, total = sizes.max(axis=1, initial=0), sizes.sum(axis=1)
+    scales = np.maximum(largest / 32_767, total * 127 / (1 << 30)).astype(np.float32)
+    scales = np.maximum(scales, np.finfo(np.float32).tiny)
+    return np.rint(queries / scales[:, None]).astype(np.int16), scales
+
+
+# Threads, as many as there are cores: for parts in C, which let others run meanwhile
+
+_thread = threading.local()
+
+
+def _begin() -> None:
+    _thread.is_ours = True
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(cores(), "index", _begin)
+
+
+if hasattr(os, "register_at_fork"):  # the threads of a process do not live on in its children
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def in_threads(
+    work: Callable[[_Given], _Result], given: Iterable[_Given], *, worth_it: bool = True
+) -> list[_Result]:
+    """What some work makes of each of what is given, in that order; threads only if worth it.
+
+    Work that is in one of these threads already is not divided once more.
+    """
+    if worth_it and cores() > 1 and not getattr(_thread, "is_ours", False):
+        return list(_pool().map(work, given))
+    return [work(one) for one in given]
+
+
+def even_parts(count: int, worth_it: bool = True) -> list[slice]:
+    """The numbers up to a count in as many parts as there are cores; in one if not worth more."""
+    parts = max(1, min(cores(), count)) if worth_it else 1
+    cuts = np.linspace(0, count, parts + 1).astype(int).tolist()
+    return [slice(*ends) for ends in pairwise(cuts)]

@@ -31,6 +31,7 @@ from adhominem.records import Within, from_json, parsed_json, strict_json, to_js
 from adhominem.text.writing import replace_file
 
 FORMAT = 5
+Arrays = Mapping[str, npt.NDArray[Any]]
 MANIFEST = "index.json"
 _BY_ROW = (".values", ".steps", "texts.data")  # how the names of arrays end that rows are read of
 _LARGEST = 1e9  # no number of an index comes near
@@ -127,7 +128,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     replace_file(folder / MANIFEST, strict_json(data, indent=1).encode())
 
 
-def write_arrays(folder: Path, name: str, arrays: Mapping[str, npt.NDArray[Any]]) -> IndexFile:
+def write_arrays(folder: Path, name: str, arrays: Arrays) -> IndexFile:
     """Write a file of arrays, and wait until it is on the disk."""
     plain = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
     checks = {key: crc32(array.data) for key, array in plain.items() if not key.endswith(_BY_ROW)}
@@ -148,37 +149,36 @@ def read_arrays(folder: Path, file: IndexFile) -> dict[str, npt.NDArray[Any]]:
     path = folder / file.name
     try:
         if Path(file.name).name != file.name:
-            raise ValueError("its name is no plain name")
+            raise ValueError("its name is not a plain name")
         if path.stat().st_size != file.bytes:
             raise ValueError(f"it has {path.stat().st_size:,} bytes, not {file.bytes:,}")
-        raw = np.asarray(np.memmap(path, np.uint8, "r"))  # plain: each look at it costs less
+        # Mapped here, and not by `safe_open`, which copies each array into memory.
+        raw = np.asarray(np.memmap(path, np.uint8, "r"))  # plain: reading from it costs less
         length = int(raw[:8].view("<u8")[0])
         if crc32(raw[: 8 + length].data) != file.header:
             raise ValueError("its header is not as it was written")
         header = json.loads(raw[8 : 8 + length].tobytes())
         checks = json.loads(header.pop("__metadata__")["crc32"])
         arrays = {}
-        for name, told in header.items():
-            begin, end = (8 + length + at for at in told["data_offsets"])
-            kind = np.dtype(_KINDS[told["dtype"]])
+        for name, entry in header.items():
+            begin, end = (8 + length + at for at in entry["data_offsets"])
+            kind = np.dtype(_KINDS[entry["dtype"]])
             # A copy where the place in the file is none for such numbers: small arrays all.
             part = raw[begin:end]
             array = part.view(kind) if begin % kind.itemsize == 0 else _copied(part, kind)
-            arrays[name] = array = array.reshape(told["shape"])
+            arrays[name] = array = array.reshape(entry["shape"])
             if name.endswith(_BY_ROW):
                 continue
             if crc32(part.data) != checks[name]:
                 raise ValueError(f"its {name} are not as they were written")
             if kind.kind == "f" and array.size and not float(np.abs(array).max()) < _LARGEST:
-                raise ValueError(f"its {name} hold a number that is none, or too large")
+                raise ValueError(f"its {name} hold something that is not a number, or too large")
         return arrays
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise damaged(path, error) from None
 
 
-def checked(
-    arrays: Mapping[str, npt.NDArray[Any]], name: str, kinds: str, *shape: int | None
-) -> npt.NDArray[Any]:
+def checked(arrays: Arrays, name: str, kinds: str, *shape: int | None) -> npt.NDArray[Any]:
     """An array of a file; a ValueError unless it is of one of these kinds, and of this shape.
 
     None in a shape stands for any length.
@@ -195,9 +195,7 @@ def checked(
     return array
 
 
-def checked_ends(
-    arrays: Mapping[str, npt.NDArray[Any]], name: str, count: int, length: int
-) -> npt.NDArray[np.int64]:
+def checked_ends(arrays: Arrays, name: str, count: int, length: int) -> npt.NDArray[np.int64]:
     """(count,): where each of some rows ends in an array of this length; or a ValueError."""
     ends = checked(arrays, name, "i8", count)
     if (np.diff(ends, prepend=0, append=length) < 0).any() or (count and ends[-1] != length):
@@ -269,7 +267,7 @@ class Strings:
         return {f"{name}.ends": self.ends, f"{name}.data": self.data}
 
     @classmethod
-    def from_arrays(cls, name: str, arrays: Mapping[str, npt.NDArray[Any]], count: int) -> Strings:
-        """What `arrays` gave; a ValueError unless there are so many."""
+    def from_arrays(cls, name: str, arrays: Arrays, count: int) -> Strings:
+        """What `arrays` gave; a ValueError unless there are this many."""
         data = checked(arrays, f"{name}.data", "u1", None)
         return cls(checked_ends(arrays, f"{name}.ends", count, len(data)), data)

@@ -6,8 +6,8 @@
 
 Milvus holds the code of each text, and its number. LEVs stay in the folder
 that `adhominem index` has made, on this machine or on a disk that several share: candidates are
-ranked, and Bayes factors computed, from there. Which folder that is, and which model and which view
-codes were made with, stands in the properties of the collection.
+ranked, and Bayes factors computed, from there. The properties of the collection name that folder,
+the model, and what the codes were made by (the `view` of the manifest).
 
 The search is exact (FLAT). A token for the server is taken from the variable MILVUS_TOKEN.
 """
@@ -29,8 +29,8 @@ import numpy as np
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.errors import IndexFolderError, MissingExtraError, OptionError
+from adhominem.index.codes import read_codes
 from adhominem.index.engine import Codes
-from adhominem.index.finish import read_codes
 from adhominem.index.store import Store
 from adhominem.text.files import real_path
 
@@ -63,9 +63,9 @@ class MilvusAddress:
         known = parts.scheme in SCHEMES and (is_file or (parts.netloc and not before))
         if not known or not _NAME.fullmatch(collection):
             raise OptionError(
-                f"'{given}' is no address of a collection; expected milvus://HOST:PORT/COLLECTION, "
-                "or milvus:///PATH.db/COLLECTION for a file of Milvus Lite, with a name of letters,"
-                " digits and underscores"
+                f"'{given}' is not the address of a collection; expected "
+                "milvus://HOST:PORT/COLLECTION, or milvus:///PATH.db/COLLECTION for a file of "
+                "Milvus Lite, with a name of letters, digits and underscores"
             )
         uri = before if is_file else f"{SCHEMES[parts.scheme]}://{parts.netloc}"
         return cls(given=given, uri=uri, collection=collection)
@@ -77,7 +77,7 @@ def is_address(index: str | Path) -> bool:
 
 
 class MilvusEngine:
-    """Candidates from a collection in Milvus."""
+    """The `Engine` that asks a collection in Milvus."""
 
     most = _MOST
     scanned = sys.maxsize  # all: of its fewer candidates, more must be right
@@ -87,7 +87,7 @@ class MilvusEngine:
             from pymilvus import MilvusClient
         except ImportError:
             raise MissingExtraError("pymilvus", "milvus", "an index in Milvus") from None
-        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # errors are told by ours
+        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # errors of ours stand for theirs
         logging.getLogger("milvus_lite").setLevel(logging.CRITICAL)
         self.address, self._name = address, address.collection
         with self._reached():
@@ -104,13 +104,13 @@ class MilvusEngine:
         except (MilvusException, OSError) as error:
             reason = getattr(error, "message", "") or error
             raise IndexFolderError(
-                f"Milvus at {self.address.uri} did not do what was asked ({reason}); expected a "
+                f"Milvus at {self.address.uri} refused ({reason}); expected a "
                 f"server that runs and, if it wants a token, {_TOKEN}; start it, or correct the "
                 "address"
             ) from None
 
     def about(self) -> dict[str, str] | None:
-        """What the collection says of itself: nothing if it is not ours, None if there is none."""
+        """Our properties of the collection: empty if it is not ours; None if there is none."""
         with self._reached():
             if not self._client.has_collection(self._name):
                 return None
@@ -119,7 +119,7 @@ class MilvusEngine:
         return {name: value for name, value in properties.items() if name.startswith(_OURS)}
 
     def create(self, about: dict[str, str], size: int) -> None:
-        """A new collection for codes of so many numbers; one of the same name is dropped."""
+        """Make a collection for codes of this size; one of the same name is dropped."""
         from pymilvus import DataType
 
         with self._reached():
@@ -195,7 +195,7 @@ class MilvusEngine:
 def fill_collection(
     given: str, store: Store, on_texts: Callable[[int], None] = lambda count: None
 ) -> None:
-    """Bring a collection to what the index in a folder is now; what stands there is not sent again.
+    """Bring a collection to what the index in a folder is now; what it holds is not sent again.
 
     A collection that does not exist is made. One of another index is refused.
     """
@@ -212,12 +212,12 @@ def fill_collection(
         )
     if there != about:
         engine.create(about, read_codes(store, store.manifest.shards[0])["codes"].shape[1])
-    for begin, shard in zip(store.begins.tolist(), store.manifest.shards, strict=False):
-        alive = store.alive[begin : begin + shard.texts]
-        if engine.count(begin, begin + shard.texts) != alive.sum():
-            codes = read_codes(store, shard)["codes"][alive]
-            engine.remove(begin + np.flatnonzero(~alive))
-            engine.add(begin + np.flatnonzero(alive), codes)
+    shards = zip(store.manifest.shards, store.begins, store.live_by_shard, strict=False)
+    for shard, begin, numbers in shards:
+        end = begin + shard.texts
+        if engine.count(begin, end) != len(numbers):
+            engine.remove(np.setdiff1d(np.arange(begin, end), numbers))
+            engine.add(numbers, read_codes(store, shard)["codes"][numbers - begin])
         on_texts(shard.texts)
     engine.close()
 
@@ -246,7 +246,7 @@ def open_collection(given: str) -> tuple[Path, MilvusEngine]:
 
 
 def _about(store: Store) -> dict[str, str]:
-    """What a collection says of itself."""
+    """The properties of the collection of an index."""
     manifest = store.manifest
     if manifest.view is None or any(shard.codes is None for shard in manifest.shards):
         raise IndexFolderError(

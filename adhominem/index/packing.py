@@ -5,12 +5,12 @@ sparse  for each number that is not zero how far it is from the one before it, a
         and the root of the number, a byte: so small numbers, which are many, lose no more than
         large ones; a step that is too far for a byte is made in several, with zeros
 
-A text that is searched for is packed, too: so it is seen exactly as if it stood in the index.
+A text that is searched for is packed, too: so it is seen exactly as if it were in the index.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -20,10 +20,11 @@ import numpy.typing as npt
 
 from adhominem.arrays import AnyFloats, Array32, IntArray, Levs, Rows, SparseRows
 from adhominem.errors import OptionError
-from adhominem.index.files import checked, checked_ends
+from adhominem.index.engine import Shards, multiplied
+from adhominem.index.files import Arrays, checked, checked_ends
 
-Arrays = Mapping[str, npt.NDArray[Any]]
 _LARGEST = 127  # of a number in a byte
+_LEVS_WORTH_THREADS = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,7 @@ class PackedDense:
 
     @property
     def size(self) -> int:
-        """Of a row."""
+        """How many numbers a row has."""
         return int(self.values.shape[1])
 
     def check(self, row: int, before: int) -> int:
@@ -52,10 +53,6 @@ class PackedDense:
         """(numbers, size): these rows, plain."""
         values: Array32 = self.values[numbers].astype(np.float32)
         return values * self.scales[numbers, None]
-
-    def products(self, plain: Array32) -> Array32:
-        """(documents,): the product of each row with one other, (size,)."""
-        return np.asarray((self.values.astype(np.float32) @ plain) * self.scales)
 
     def queries(self) -> npt.NDArray[np.int16]:
         """(documents, size): these rows as what others are multiplied with in C."""
@@ -137,27 +134,6 @@ class PackedSparse:
             self.size,
         )
 
-    def products(self, plain: Array32) -> Array32:
-        """(documents,): the product of each row with one other, (size,); rows are not unpacked."""
-        begins = np.concatenate([np.zeros(1, np.int64), self.ends[:-1]])
-        counts = self.ends - begins
-        filled = np.flatnonzero(counts)
-        if not len(filled):
-            return np.zeros(len(counts), np.float32)
-        walked = np.cumsum(self.steps, dtype=np.intp)
-        before = np.where(begins[filled] > 0, walked[begins[filled] - 1], 0)
-        walked -= np.repeat(before + 1, counts[filled])
-        if int(walked.max()) >= self.size:
-            raise OptionError(
-                f"a number in place {walked.max()} of {self.size}; expected a place before that"
-            )
-        terms, values = plain.take(walked), self.values.astype(np.float32)
-        terms *= values
-        terms *= np.abs(values, out=values)
-        total = np.zeros(len(counts), np.float32)
-        total[filled] = np.add.reduceat(terms, begins[filled])
-        return total * np.square(self.scales)
-
     def queries(self) -> npt.NDArray[np.int8]:
         """(documents, size): the roots of these rows, as what others are multiplied with in C."""
         result = np.zeros((len(self.ends), self.size), np.int8)
@@ -209,11 +185,6 @@ class PackedLevs:
         rows = np.asarray(numbers, np.int64)
         parts: list[Rows] = [part.rows(rows) for part in self.parts]
         return Levs((*parts, self.log_tokens[rows, None]))
-
-    def products(self, plain: Sequence[Array32]) -> Array32:
-        """(documents, members): with one other text, given by each member's part of it, (size,)."""
-        parts = zip(self.parts, plain, strict=True)
-        return np.stack([part.products(row) for part, row in parts], axis=1)
 
     @classmethod
     def gathered(cls, places: Sequence[tuple[PackedLevs, int]]) -> PackedLevs:
@@ -282,6 +253,33 @@ def _gathered_sparse(
     return PackedSparse(ends, np.concatenate(steps), np.concatenate(values), scales, size)
 
 
+@dataclass(frozen=True, eq=False)
+class LevTable:
+    """A member's part of all packed LEVs of an index, for products in C."""
+
+    arrays: tuple[Shards, ...]  # values; or steps, values and ends
+    scales: Array32  # (texts,)
+
+    @classmethod
+    def of(cls, shards: Sequence[Packed]) -> LevTable:
+        """From those of each shard."""
+        names = ("steps", "values", "ends") if isinstance(shards[0], PackedSparse) else ("values",)
+        arrays = tuple(tuple(getattr(part, name) for part in shards) for name in names)
+        return cls(arrays, np.concatenate([part.scales for part in shards]))
+
+    def products(self, numbers: IntArray, query: Packed, module: Any) -> Array32:
+        """(numbers,): of chosen texts with one that is packed, too."""
+        other, scales = query.queries()[0], self.scales[numbers] * query.scales[0]
+        least = _LEVS_WORTH_THREADS
+        if isinstance(query, PackedSparse):
+            multiply = module.sparse_products
+            roots = multiplied(multiply, self.arrays, numbers, other, np.float32, least)
+            return np.asarray(roots * np.square(scales))
+        multiply = module.byte_products
+        whole = multiplied(multiply, self.arrays, numbers, other, np.int32, least)
+        return np.asarray(whole * scales, np.float32)
+
+
 def packed_and_back(levs: Levs) -> Levs:
     """LEVs as they would come out of an index."""
     return PackedLevs.of(levs).levs(np.arange(len(levs)))
@@ -293,7 +291,7 @@ def _scales(largest: AnyFloats) -> Array32:
 
 
 def _squared(roots: npt.NDArray[np.int8], scales: Array32) -> Array32:
-    """(numbers,): the numbers of which a byte and a scale give the root, with its sign."""
+    """(numbers,): the numbers whose roots a byte and a scale give, with their signs."""
     sizes: Array32 = roots * scales
     return sizes * np.abs(sizes)
 

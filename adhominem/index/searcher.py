@@ -1,11 +1,11 @@
-"""Searching an index: candidates by their codes, ranked by their LEVs, told by the model.
+"""Searching an index: candidates by their codes, ranked by their LEVs, scored by the model.
 
-what looks   at what         by what                          and leaves
-engine       all texts       the first numbers of codes       a share, or some ten thousand
-codes        these           all numbers of codes             a quarter, or some ten thousand
-LEVs         as many as it   nearly the log Bayes factor      a few more than are asked for
-             takes: `depth`
-the model    these           the calibrated log Bayes factor  those asked for
+what ranks   what              by what                           and leaves
+engine       all texts         the first numbers of codes        a share, or some ten thousand
+codes        these             all numbers of codes              a quarter, or some ten thousand
+LEVs         as many as are    the approximate log Bayes factor  a few more than are asked for
+             needed: `expected_misses`
+the model    these             the calibrated log Bayes factor   those asked for
 """
 
 from __future__ import annotations
@@ -13,24 +13,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adhominem.arrays import Array32, FloatArray, IntArray, Levs, joined
 from adhominem.errors import IndexFolderError
+from adhominem.index.approximate import Points, PointTable
 from adhominem.index.chance import Chance, read_chance
-from adhominem.index.chosen import largest, row_products
-from adhominem.index.depth import MISSED, expected_misses
-from adhominem.index.engine import Engine, make_engine
+from adhominem.index.codes import Coder, read_coder, read_codes
+from adhominem.index.engine import Engine, Scan, in_threads, largest, row_products
 from adhominem.index.files import read_manifest
-from adhominem.index.finish import read_codes, read_view
 from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import PackedLevs, packed_and_back
 from adhominem.index.store import Store
-from adhominem.index.threads import in_threads
-from adhominem.index.view import Points, PointTable, View
 from adhominem.score.factors import LogBayesFactors
 from adhominem.score.population import Population
 from adhominem.verify.verifier import Verifier
@@ -41,18 +36,22 @@ _SHARE_A_HIT = 1 / 600
 _LARGEST_SHARE = 1 / 5
 _KEPT_SHARE = 1 / 4  # of the candidates, by all numbers of their codes; or for each hit:
 _KEPT_A_HIT = 800
-_FIRST = 3_072  # candidates whose LEVs are looked at first; or for each hit, or a share of all:
+_FIRST = 3_072  # candidates ranked by their LEVs first; or for each hit, or a share of all:
 _FIRST_A_HIT = 8
 _FIRST_SHARE = 1 / 320  # then twice as many, and so on
 _MARGIN = 5  # more than are asked for, that the model scores; or a share of these:
 _MARGIN_SHARE = 0.1
-_WIDE_MARGIN = 40  # the same, where the view of an index is an old one
+_WIDE_MARGIN = 40  # the same, where the codes of an index are old ones
 _WIDE_MARGIN_SHARE = 0.75
-_IN_SMALL = 20_000  # divided by the number of texts: the fewer they are, the rougher `near` is
-_FRESH = 0.95  # share of the texts that the view of an index knows, or it is an old one
+_IN_SMALL = 20_000  # divided by the number of texts: in few, approximations are rougher
+_FRESH = 0.95  # share of the texts that were there when codes were made, or they are old ones
 _AT_ONCE = 32  # texts that are searched for
 _ROUNDS = 3  # further searches, where hits share passages with the text searched for
 _PAIRS_AT_ONCE = 400  # that the model scores in a thread
+_MISSED = 0.002  # share of the hits that may be missed
+_TAIL = 0.02  # share of the rests that the tail is judged by
+_GOES_ON = 0.25  # times as many as the later half holds are expected of what is left, at least
+_LEFT = 1_024  # candidates that stand for all that are left
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +70,10 @@ class Searcher:
     ) -> None:
         """An index by its folder, or by the address of its collection in Milvus.
 
-        An `engine` that is given holds the codes of all texts that count, as much of them as it
-        looks through.
+        If an `engine` is given, it holds the codes of all texts that count, as many numbers of
+        each as it looks through.
         """
-        self._given = folder if engine is None else None
+        self._opened_as = folder if engine is None else None
         if is_address(folder):
             folder, engine = open_collection(str(folder))
         self.store = Store(folder)
@@ -82,37 +81,39 @@ class Searcher:
         self.chance: Chance | None = read_chance(self.store)
         self.store.check_model(verifier)
         self.population: Population | None = self.store.make_population(verifier)
-        self.view: View | None = None
+        self.coder: Coder | None = None  # None in an index of few texts: all are scored
         if self.population is not None:
-            self.view = read_view(self.store, verifier, self.population)
-        if self.view is not None:
-            self._open_codes(engine)
-        elif self.population is not None:
-            raise _unfinished(folder)
+            self.coder = read_coder(self.store, verifier, self.population)
+            if self.coder is None or any(
+                shard.codes is None for shard in self.store.manifest.shards
+            ):
+                raise _unfinished(folder)
+            self._open_codes(self.coder, engine)
 
-    def _open_codes(self, engine: Engine | None) -> None:
-        store, manifest = self.store, self.store.manifest
-        assert self.view is not None
-        shards: list[dict[str, npt.NDArray[Any]]] = []
-        for shard in manifest.shards:
-            if shard.codes is None:
-                raise _unfinished(store.folder)
-            shards.append(read_codes(store, shard, self.view))
+    def _open_codes(self, coder: Coder, engine: Engine | None) -> None:
+        store = self.store
+        shards = [read_codes(store, shard, coder) for shard in store.manifest.shards]
         self._codes = tuple(arrays["codes"] for arrays in shards)  # (texts, numbers) each
         self._points = PointTable.of(shards)
-        self.engine: Engine = make_engine() if engine is None else engine
         if engine is None:
-            for begin, codes in zip(store.begins, self._codes, strict=False):
-                self.engine.add(begin + np.arange(len(codes)), codes[:, : self.engine.scanned])
-            self.engine.remove(np.flatnonzero(~store.alive))
+            numbers = store.live_by_shard
+            rows = [part - begin for part, begin in zip(numbers, store.begins, strict=False)]
+            engine = Scan(
+                numbers,
+                [codes[at, : Scan.scanned] for codes, at in zip(self._codes, rows, strict=True)],
+            )
+        self.engine: Engine = engine
 
     def renewed(self) -> Searcher:
         """The index as it is on the disk now; an IndexFolderError while that cannot be opened."""
-        if self._given is None or (now := read_manifest(self.store.folder)) == self.store.manifest:
+        if (
+            self._opened_as is None
+            or (now := read_manifest(self.store.folder)) == self.store.manifest
+        ):
             return self
         if not now.complete:
             raise _unfinished(self.store.folder)
-        return Searcher(self._given, self.verifier)
+        return Searcher(self._opened_as, self.verifier)
 
     def search(
         self, levs: Levs, k: int, left_out: Sequence[frozenset[int]] | None = None
@@ -125,8 +126,8 @@ class Searcher:
         for at in range(0, len(levs), _AT_ONCE):
             queries = packed_and_back(levs[at : at + _AT_ONCE])
             outside = None if left_out is None else left_out[at : at + _AT_ONCE]
-            near = self.nearest(queries, k + self._margin(k), outside, k)
-            results += self.scored(queries, near, k)
+            nearest = self.nearest(queries, k + self._margin(k), outside, k)
+            results += self.scored(queries, nearest, k)
         return results
 
     def search_apart(
@@ -136,7 +137,7 @@ class Searcher:
         sketches: Sequence[frozenset[int]],
         left_out: Sequence[frozenset[int]],
     ) -> list[tuple[Scored, list[int]]]:
-        """The same, and apart from these the numbers of texts that share passages with each text.
+        """As `search`, with the numbers of the texts that share passages with each text apart.
 
         Shared passages make texts look alike, whoever wrote them: such texts make room for others,
         unless even the fourth search brings up more of them.
@@ -159,9 +160,9 @@ class Searcher:
 
     def _margin(self, k: int) -> int:
         """How many more than k texts the model scores."""
-        # Until an index has doubled, its view is that of the texts it had before.
+        # Until an index has doubled, its codes are made as for the texts it had before.
         texts = 0 if self.population is None else self.population.texts
-        if self.view is None or self.view.population.texts <= _FRESH * texts:
+        if self.coder is None or self.coder.approximate.population.texts <= _FRESH * texts:
             return max(_WIDE_MARGIN, round(_WIDE_MARGIN_SHARE * k))
         small = _IN_SMALL // max(1, len(self.store))
         return max(_MARGIN, round(_MARGIN_SHARE * k), small)
@@ -175,33 +176,34 @@ class Searcher:
     ) -> list[IntArray]:
         """For each of some LEVs, as the index has them, about the k texts with most evidence.
 
-        Of these, the best `hits` should be complete; all of them unless it says otherwise.
+        Among these, the best `hits` should be complete; without a number, all of them.
         """
         outside = left_out or [frozenset()] * len(queries)
-        if self.view is None:
+        coder = self.coder
+        if coder is None:
             return [_without(self.store.live, gone) for gone in outside]
-        points = self.view.points(queries)
-        codes = self.view.query(queries, points)  # (queries, numbers)
+        points = coder.approximate.points(queries)
+        codes = coder.query(queries, points)  # (queries, numbers)
         brought_up = self._brought_up(codes, k, outside)
 
-        def look(at: int) -> IntArray:
+        def ranked(at: int) -> IntArray:
             numbers, products = self._candidates(brought_up[at], codes[at], k)
             query, point = PackedLevs.of(queries[at : at + 1]), points[at : at + 1]
             depth = max(_FIRST, _FIRST_A_HIT * k, round(_FIRST_SHARE * len(self.store)))
-            near = self._near(query, point, numbers[:depth])
-            while expected_misses(products, near, hits or k) > MISSED * (hits or k):
-                more = self._near(query, point, numbers[len(near) : 2 * len(near)])
-                near = np.concatenate([near, more])
-            return numbers[np.argsort(-near, kind="stable")[:k]]
+            scores = self._approximate(query, point, numbers[:depth])
+            while expected_misses(products, scores, hits or k) > _MISSED * (hits or k):
+                more = self._approximate(query, point, numbers[len(scores) : 2 * len(scores)])
+                scores = np.concatenate([scores, more])
+            return numbers[np.argsort(-scores, kind="stable")[:k]]
 
-        return in_threads(look, range(len(queries)), worth_it=len(queries) > 1)
+        return in_threads(ranked, range(len(queries)), worth_it=len(queries) > 1)
 
     def scored(
         self, queries: Levs, numbers: Sequence[IntArray], k: int | None = None
     ) -> list[Scored]:
         """What the model says of some texts (texts, lev_size), each with texts of the index.
 
-        Of the numbers of each, the k with most evidence are told, the best first.
+        Of the numbers of each, the k with most evidence are returned, the best first.
         """
         counts = [len(texts) for texts in numbers]
         if not sum(counts):
@@ -245,10 +247,7 @@ class Searcher:
     def _candidates(
         self, brought_up: tuple[IntArray, Array32], query: Array32, k: int
     ) -> tuple[IntArray, Array32]:
-        """Of what was brought up those that may be among the k best; the products of whole codes.
-
-        The largest product is the first.
-        """
+        """What may be among the k best, and the products of whole codes, the largest first."""
         numbers, products = brought_up
         products = products + row_products(self._codes, numbers, query[self.engine.scanned :])
         most = max(_CANDIDATES, _KEPT_A_HIT * k, round(_KEPT_SHARE * len(numbers)))
@@ -256,19 +255,19 @@ class Searcher:
         order = kept[np.argsort(-products[kept], kind="stable")]
         return numbers[order], products[order]
 
-    def near(self, queries: Levs, numbers: Sequence[IntArray]) -> list[FloatArray]:
-        """For each text (texts, lev_size), of some of the index: nearly the log Bayes factors."""
-        assert self.view is not None
-        points = self.view.points(queries)
+    def approximate(self, queries: Levs, numbers: Sequence[IntArray]) -> list[FloatArray]:
+        """For each text (texts, lev_size), the approximate log Bayes factors with some texts."""
+        assert self.coder is not None
+        points = self.coder.approximate.points(queries)
         return [
-            self._near(PackedLevs.of(queries[at : at + 1]), points[at : at + 1], row)
+            self._approximate(PackedLevs.of(queries[at : at + 1]), points[at : at + 1], row)
             for at, row in enumerate(numbers)
         ]
 
-    def _near(self, query: PackedLevs, point: Points, numbers: IntArray) -> FloatArray:
-        assert self.view is not None
+    def _approximate(self, query: PackedLevs, point: Points, numbers: IntArray) -> FloatArray:
+        assert self.coder is not None
         products = self.store.products(numbers, query)  # (numbers, members)
-        return self.view.near(point, products, self._points[numbers])
+        return self.coder.approximate.scores(point, products, self._points[numbers])
 
 
 def _unfinished(folder: str | Path) -> IndexFolderError:
@@ -279,3 +278,31 @@ def _unfinished(folder: str | Path) -> IndexFolderError:
 
 def _without(numbers: IntArray, gone: frozenset[int]) -> IntArray:
     return numbers[~np.isin(numbers, list(gone))] if gone else numbers
+
+
+def expected_misses(products: Array32, scores: FloatArray, hits: int) -> float:
+    """How many of the best `hits` are to be expected among candidates without a score yet.
+
+    `products` (candidates,) are those of codes, the largest first; `scores` (scored,), of the first
+    candidates, are by their LEVs. What LEVs add to the product of a code, its *rest*, varies. Rests
+    of the candidates with scores show how much; those of the later half show it best, since they
+    are most like the candidates that are left. But a few texts are much more alike than their codes
+    say, and no tail shows them. So as long as the later half holds any of the best, more are
+    expected.
+    """
+    left = products[len(scores) :]
+    if not len(left) or len(scores) < hits:
+        return float(len(left))
+    least = -np.partition(-scores, hits - 1)[hits - 1]
+    half = len(scores) // 2
+    rests = np.sort(scores[half:] - products[half : len(scores)])
+    step = -(-len(left) // _LEFT)
+    needed = least - left[step // 2 :: step]  # (left,): what a rest must be, to be among the best
+    above = 1 - np.searchsorted(rests, needed, side="left") / len(rests)
+    # Far out there are too few to count: the tail falls as its beginning does.
+    begin = float(np.quantile(rests, 1 - _TAIL))
+    fall = max(float((rests[rests > begin] - begin).mean()) if rests[-1] > begin else 0.0, 1e-6)
+    beyond = _TAIL * np.exp(-np.maximum(needed - begin, 0) / fall)
+    above = np.where(needed > begin, beyond, above)
+    late = int((scores[half:] >= least).sum())
+    return max(float(above.mean() * len(left)), _GOES_ON * late)

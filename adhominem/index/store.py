@@ -14,9 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray, Levs
+from adhominem.arrays import (
+    AnyFloats,
+    Array32,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Levs,
+    Rows,
+    SparseRows,
+)
 from adhominem.errors import IndexFolderError, OptionError
-from adhominem.index.chosen import LevTable, module_in_c
+from adhominem.index.engine import module_in_c
 from adhominem.index.files import (
     MANIFEST,
     Manifest,
@@ -28,7 +37,7 @@ from adhominem.index.files import (
     read_arrays,
     read_manifest,
 )
-from adhominem.index.packing import PackedLevs
+from adhominem.index.packing import LevTable, PackedLevs
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.score.genres import Group
 from adhominem.score.population import FEWEST, Population
@@ -41,17 +50,17 @@ COHORT = 200  # texts of the population that are kept, as of any other
 DIGEST_BYTES = 16
 _AT_ONCE = 512  # texts whose LEVs are unpacked together
 _MOST_LOG_TOKENS = 50.0
-_MARKS = 32  # hashes of a text that near copies are told by
-_SMALLEST = 8  # of them, by which they are found
-_COPIED = 3 / 8  # share of a text that stands in another: from there on, it is a near copy
-_SAMPLE = 1_000  # texts that what is usual in an index is told by
+_MARKS = 32  # hashes of a text by which near copies are recognised
+_SMALLEST = 8  # of them, by which they are looked up
+_COPIED = 3 / 8  # share of a text that another holds: from there on, it is a near copy
+_SAMPLE = 1_000  # texts that show what is usual in an index
 _FEWEST_USUAL = 20  # texts: in fewer, nothing is
 _USUAL = 0.5  # share of the texts
-_LARGEST_USUAL = 1 / 3  # share of what stands in the texts
+_LARGEST_USUAL = 1 / 3  # share of the texts' passages
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class ShardTexts:
     """The texts of a shard: what is known of each, and their LEVs."""
 
     ids: Strings
@@ -98,7 +107,7 @@ class Texts:
         return np.where(counts[:, None] > 0, marks, of_words).astype(np.uint32)
 
     @classmethod
-    def read(cls, folder: Path, shard: Shard) -> Texts:
+    def read(cls, folder: Path, shard: Shard) -> ShardTexts:
         """Those of a shard; an IndexFolderError names one that is damaged."""
         arrays, count = read_arrays(folder, shard.levs), shard.texts
         try:
@@ -131,7 +140,7 @@ class Store:
     def __init__(self, folder: str | Path, manifest: Manifest | None = None) -> None:
         self.folder = path_of(folder)
         self.manifest = manifest or read_manifest(self.folder)
-        self.shards = [Texts.read(self.folder, shard) for shard in self.manifest.shards]
+        self.shards = [ShardTexts.read(self.folder, shard) for shard in self.manifest.shards]
         counts = [shard.texts for shard in self.manifest.shards]
         self.begins = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
         gone = self.manifest.removed
@@ -158,27 +167,33 @@ class Store:
         """(texts,): the numbers of those that count."""
         return np.flatnonzero(self.alive)
 
+    @property
+    def live_by_shard(self) -> list[IntArray]:
+        """For each shard the numbers of its texts that count."""
+        return np.split(self.live, np.searchsorted(self.live, self.begins[1:-1]))
+
     @cached_property
-    def _keys(self) -> npt.NDArray[np.uint64]:
-        """(numbers,): the beginnings of the texts' digests."""
-        digests = [np.zeros((0, DIGEST_BYTES), np.uint8), *(one.digests for one in self.shards)]
-        return np.concatenate(digests).view("<u8")[:, 0]
+    def digests(self) -> Bytes:
+        """(numbers, 16): of the words of each text."""
+        none = np.zeros((0, DIGEST_BYTES), np.uint8)
+        return np.concatenate([none, *(texts.digests for texts in self.shards)])
 
     @cached_property
     def shuffled(self) -> IntArray:
         """(texts,): those that count, in an order that their words decide, not that of adding."""
-        return self.live[np.argsort(self._keys[self.live], kind="stable")]
+        keys = self.digests.view("<u8")[:, 0]
+        return self.live[np.argsort(keys[self.live], kind="stable")]
 
     @cached_property
     def distinct(self) -> IntArray:
-        """(distinct texts,): the same without near copies of earlier ones."""
+        """(distinct texts,): `shuffled` without near copies of earlier ones."""
         return self.shuffled[self.repeated < _COPIED]
 
     @cached_property
     def repeated(self) -> FloatArray:
-        """(texts,): the share of each of these that stands in an earlier one, about.
+        """(texts,): about which share of each of `shuffled` an earlier one holds, too.
 
-        It is told by their smallest hashes, and looked for where they share one of the very first.
+        It is estimated by their smallest hashes, where they share one of the very first.
         """
         usual = np.array(sorted(self._usual), np.uint32)
         marks = [np.zeros((0, _MARKS), np.uint32), *(texts.marks(usual) for texts in self.shards)]
@@ -220,21 +235,18 @@ class Store:
 
     def copies(self, digest: bytes) -> list[int]:
         """The numbers of the texts that count and have the same words, by their digest."""
-        wanted = np.frombuffer(digest, np.uint8)
-        numbers: list[int] = []
-        for begin, shard in zip(self.begins.tolist(), self.shards, strict=False):
-            rows = begin + np.flatnonzero((shard.digests == wanted).all(axis=1))
-            numbers += rows[self.alive[rows]].tolist()
+        same = (self.digests == np.frombuffer(digest, np.uint8)).all(axis=1)
+        numbers: list[int] = np.flatnonzero(same & self.alive).tolist()
         return numbers
 
     @cached_property
     def ids(self) -> dict[str, int]:
         """The numbers of the texts that count, by their ids."""
         numbers: dict[str, int] = {}
-        for begin, shard in zip(self.begins, self.shards, strict=False):
-            for at, id in enumerate(shard.ids.all()):
-                if self.alive[begin + at]:
-                    numbers[id] = int(begin) + at
+        for begin, shard in zip(self.begins.tolist(), self.shards, strict=False):
+            alive = self.alive[begin : begin + len(shard.ids)].tolist()
+            rows = zip(shard.ids.all(), alive, strict=True)
+            numbers.update((id, at) for at, (id, counts) in enumerate(rows, begin) if counts)
         return numbers
 
     @cached_property
@@ -253,7 +265,7 @@ class Store:
         """Whether the author of any text is known."""
         return any(len(shard.authors.data) for shard in self.shards)
 
-    def place(self, number: int) -> tuple[Texts, int]:
+    def place(self, number: int) -> tuple[ShardTexts, int]:
         """The shard of a text, and its row there."""
         at = int(np.searchsorted(self.begins, number, side="right")) - 1
         return self.shards[at], int(number - self.begins[at])
@@ -313,19 +325,19 @@ class Store:
     def products(self, numbers: IntArray, query: PackedLevs) -> Array32:
         """(numbers, members): the products of some texts with one other, (1, lev_size)."""
         module = module_in_c()
+        if not len(numbers):
+            return np.zeros((0, len(query.parts)), np.float32)
         with self._naming_damage(numbers):
             if module is not None:
                 parts = zip(self._tables, query.parts, strict=True)
                 columns = [table.products(numbers, part, module) for table, part in parts]
                 return np.stack(columns, axis=1)
-            packed = self.packed(numbers)
-            if packed is not None:
-                plain = query.levs([0]).parts[:-1]
-                return packed.products([np.asarray(part, np.float32)[0] for part in plain])
-        return np.zeros((0, len(query.parts)), np.float32)
+            both = self.levs(numbers).parts[:-1], query.levs([0]).parts[:-1]
+            columns = [_products(part, np.asarray(one)[0]) for part, one in zip(*both, strict=True)]
+            return np.stack(columns, axis=1).astype(np.float32)
 
     def packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
-        """The same as they are written; None of no texts."""
+        """The LEVs of some texts as they are written, in their order; None for no texts."""
         wanted = np.asarray(numbers, np.int64)
         at = np.searchsorted(self.begins, wanted, side="right") - 1  # (numbers,): of shards
         places = zip(at.tolist(), (wanted - self.begins[at]).tolist(), strict=True)
@@ -347,14 +359,8 @@ class Store:
             check_file(self.folder, self.manifest.shards[at].levs)
         return damaged(self.folder / self.manifest.shards[shards[0]].levs.name, error)
 
-    def all_levs(self, numbers: IntArray) -> Iterator[tuple[IntArray, Levs]]:
-        """Some texts and their LEVs, a few hundred at a time."""
-        for at in range(0, len(numbers), _AT_ONCE):
-            part = numbers[at : at + _AT_ONCE]
-            yield part, self.levs(part)
-
     def spread(self, most: int) -> IntArray:
-        """(texts,): at most so many distinct texts, drawn by their words."""
+        """(texts,): at most this many distinct texts, drawn by their words."""
         return self.distinct[:most]
 
     def check(self) -> None:
@@ -388,8 +394,9 @@ class Store:
         wanted = np.zeros(self.numbers, bool)
         wanted[self.distinct] = True
         for sign, chosen in ((-1, there & ~wanted), (1, wanted & ~there)):
-            for _, levs in self.all_levs(np.flatnonzero(chosen)):
-                sums = sums + sign * sum_of(levs)
+            numbers = np.flatnonzero(chosen)
+            for at in range(0, len(numbers), _AT_ONCE):
+                sums = sums + sign * sum_of(self.levs(numbers[at : at + _AT_ONCE]))
         cohort = self.levs(self.spread(COHORT))
         groups: tuple[Group, ...] = ()
         if verifier.lead.genres is not None:
@@ -397,6 +404,13 @@ class Store:
             groups = verifier.lead.genres.groups(verifier.scorer.lead_columns(sample))
         share = self.manifest.author_share or author_share(verifier, cohort)
         return Population(count, sums / count, cohort, seeming_authors=share * count, groups=groups)
+
+
+def _products(rows: Rows, plain: AnyFloats) -> AnyFloats:
+    """(rows,): the products of packed rows with one other, (size,)."""
+    if isinstance(rows, SparseRows):
+        return rows.sums(plain[rows.places] * rows.values)
+    return np.asarray(rows @ plain)
 
 
 def author_share(verifier: Verifier, cohort: Levs) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from adhominem.arrays import Levs, joined
 from adhominem.errors import InputError, MissingExtraError, NotFoundError, OptionError
-from adhominem.evaluation.leaks import Leak, check_leaks
+from adhominem.evaluation.measures import Leak, check_leaks
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.jobs.lev_files import arrays_of
 from adhominem.pairs.pair_set import write_pair_set

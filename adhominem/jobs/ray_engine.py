@@ -1,35 +1,40 @@
-"""An engine of shards on a Ray cluster, by Ray Data: each of its actors holds the model.
+"""Shards encoded on a Ray cluster: a task each, in processes that keep the model for the next one.
 
-Only names of shards travel through Ray. A source that runs as long as the job reads them from a
-feed; actors encode them, files to files; their names come back. Ray starts an actor again that has
-died, or another one elsewhere, and gives it the shard once more.
+Only names of shards travel through Ray; texts and LEVs lie in files (`jobs.engines`). If a process
+or a machine dies, Ray gives its shard to another.
 """
 
 from __future__ import annotations
 
-import asyncio
+import io
+import logging
+import os
 import socket
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import chdir, closing, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from threading import current_thread
+from typing import Any, TextIO, cast
 
 import adhominem
-from adhominem.errors import AdHominemError, OptionError
-from adhominem.jobs.ray_connection import connected, first_line
-from adhominem.jobs.shards import encode_shard
+from adhominem.errors import AdHominemError, MissingExtraError, OptionError
+from adhominem.jobs.engines import encode_shard
 from adhominem.text.files import real_path
 from adhominem.verify.verifier import Verifier, load
 
-_SHARDS_AN_ACTOR = 4  # they are taken in order: one that is late must not keep the others waiting
+_SHARDS_A_PROCESS = 4  # they are taken in order: one that is late must not keep the others waiting
+_PATIENCE = 10  # seconds to wait for a cluster to answer
 
 
 @contextmanager
 def ray_engine(
     model: str | Path, verifier: Verifier, jobs: int | None, folder: Path
 ) -> Iterator[RayEngine]:
-    """Encode shards of a folder on the cluster at RAY_ADDRESS, on at most so many actors.
+    """Encode shards of a folder on the cluster at RAY_ADDRESS, in at most this many processes.
 
     Without the variable it is the cluster that this machine belongs to, or else a new one of this
     machine alone.
@@ -40,87 +45,19 @@ def ray_engine(
         cores = int(ray.cluster_resources().get("CPU", 0))
         if not cores:
             raise AdHominemError("the Ray cluster has no CPU; start a node with `--num-cpus 1`")
-        job = Job(
+        job = ClusterJob(
             model=str(real_path(model)) if Path(model).is_dir() else str(model),
             model_sha256=verifier.sha256,
             version=adhominem.__version__,
             folder=str(folder),
         )
-        with closing(RayEngine(ray, job, min(jobs or cores, cores))) as engine:
+        with closing(RayEngine(ray, job, cores, jobs)) as engine:
             yield engine
 
 
-class RayEngine:
-    """Shards go in by name, and come out by name, finished, in any order."""
-
-    def __init__(self, ray: Any, job: Job, actors: int) -> None:
-        self.ahead = _SHARDS_AN_ACTOR * actors
-        self._ray = ray
-        here = ray.get_runtime_context().get_node_id()
-        near = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(here, soft=False)
-        # Where this process is: with its machine the job ends in any case.
-        self._feed = ray.remote(num_cpus=0, scheduling_strategy=near)(_Feed).remote()
-        context = ray.data.DataContext.get_current()
-        self._context, self._settings = context, _settings_of(context)
-        context.enable_progress_bars = False
-        context.target_max_block_size = 1  # byte: each name goes on at once
-        shards = ray.data.read_datasource(
-            _source(ray, self._feed),
-            num_cpus=0,  # it only waits: where actors take all cores, it must run all the same
-            override_num_blocks=1,
-        ).map_batches(
-            EncoderActor,
-            fn_constructor_args=(job,),
-            batch_size=1,
-            compute=ray.data.ActorPoolStrategy(min_size=1, max_size=actors, initial_size=actors),
-            num_cpus=1,
-        )
-        self._rows: Iterator[Mapping[str, Any]] = iter(
-            shards.iter_batches(batch_size=None, prefetch_batches=0)
-        )
-
-    def begin(self, shard: str) -> None:
-        """Have a shard encoded, whose texts are written."""
-        with self._hearing_of_failures():
-            self._ray.get(self._feed.add.remote(shard))
-
-    def finished(self) -> str:
-        """One more shard whose LEVs are written; waits for it."""
-        with self._hearing_of_failures():
-            row = next(self._rows)
-        if problem := str(row["problem"][0]):
-            raise AdHominemError(problem)
-        return str(row["shard"][0])
-
-    @contextmanager
-    def _hearing_of_failures(self) -> Iterator[None]:
-        try:
-            yield
-        except (self._ray.exceptions.RayError, StopIteration) as error:
-            raise AdHominemError(
-                f"the Ray cluster gave up ({first_line(error)}); start the same command again: "
-                "what is finished is passed over"
-            ) from None
-
-    def close(self) -> None:
-        """End the source, and so the job; what is not finished is left."""
-        for name, value in self._settings.items():
-            setattr(self._context, name, value)
-        self._feed.end.remote()
-        close = getattr(self._rows, "close", None)
-        if close is not None:
-            close()
-
-
-def _settings_of(context: Any) -> dict[str, Any]:
-    """Those that are changed here, and belong to all who use Ray Data in this process."""
-    names = ("enable_progress_bars", "target_max_block_size")
-    return {name: getattr(context, name) for name in names}
-
-
 @dataclass(frozen=True, kw_only=True)
-class Job:
-    """What actors are told: where things are, and what the model must be."""
+class ClusterJob:
+    """What processes of the cluster must know: where things are, and what the model must be."""
 
     model: str
     model_sha256: str
@@ -128,86 +65,178 @@ class Job:
     folder: str
 
 
-class EncoderActor:
-    """A model in a process of its own, somewhere on the cluster."""
+class RayEngine:
+    """Shards go in by name, and come out by name, finished, in any order."""
 
-    def __init__(self, job: Job) -> None:
-        self._folder = Path(job.folder)
-        self._verifier: Verifier | None = None
-        self._problem = ""  # told with the first shard: Ray would try to start a failed actor again
+    def __init__(self, ray: Any, job: ClusterJob, cores: int, jobs: int | None = None) -> None:
+        self.ahead = _SHARDS_A_PROCESS * min(jobs or cores, cores)
+        # Ray itself keeps to the number of CPUs: a process takes one.
+        self._most = jobs if jobs and jobs < cores else sys.maxsize
+        self._ray, self._job = ray, job
+        self._encode = ray.remote(num_cpus=1, max_retries=-1)(encode_named_shard)
+        self._waiting: deque[str] = deque()
+        self._running: dict[Any, str] = {}  # shards by the references of their tasks
+
+    def begin(self, shard: str) -> None:
+        """Have a shard encoded, whose texts are written."""
+        self._waiting.append(shard)
+        self._start()
+
+    def _start(self) -> None:
+        with self._naming_failures():
+            while self._waiting and len(self._running) < self._most:
+                shard = self._waiting.popleft()
+                self._running[self._encode.remote(self._job, shard)] = shard
+
+    def finished(self) -> str:
+        """One more shard whose LEVs are written; waits for it."""
+        with self._naming_failures():
+            (task,), _ = self._ray.wait([*self._running])
+            problem = self._ray.get(task)
+        shard = self._running.pop(task)
+        self._start()
+        if problem:
+            raise AdHominemError(problem)
+        return shard
+
+    @contextmanager
+    def _naming_failures(self) -> Iterator[None]:
         try:
-            self._verifier = load(job.model)
-        except (AdHominemError, OSError) as error:
-            self._problem = f"it cannot read the model {job.model} ({error})"
+            yield
+        except self._ray.exceptions.RayError as error:
+            raise AdHominemError(
+                f"the Ray cluster gave up ({first_line(error)}); start the same command again: "
+                "what is finished is passed over"
+            ) from None
+
+    def close(self) -> None:
+        """End all tasks; what is not finished is left."""
+        for task in self._running:
+            with suppress(self._ray.exceptions.RayError):
+                self._ray.cancel(task, force=True)
+
+
+def encode_named_shard(job: ClusterJob, shard: str) -> str:
+    """Encode a shard, somewhere on the cluster; returns what went wrong, if anything."""
+    model = _model_of(job)
+    if isinstance(model, str):
+        return (
+            f"the machine {socket.gethostname()} cannot take part: {model}; install the same "
+            "version on all machines of the cluster, and put a model of your own on storage that "
+            "they share"
+        )
+    try:
+        encode_shard(Path(job.folder), shard, model)
+    except (AdHominemError, OSError) as error:
+        return str(error)
+    return ""
+
+
+@lru_cache(maxsize=1)
+def _model_of(job: ClusterJob) -> Verifier | str:
+    """The model of a job, read once in each process; or why it cannot be used here."""
+    try:
+        verifier = load(job.model)
+    except (AdHominemError, OSError) as error:
+        return f"it cannot read the model {job.model} ({error})"
+    if adhominem.__version__ != job.version:
+        return f"it has version {adhominem.__version__} of adhominem, not {job.version}"
+    if verifier.sha256 != job.model_sha256:
+        return f"it has another model under the name {job.model}"
+    return verifier
+
+
+@contextmanager
+def connected() -> Iterator[Any]:
+    """Ray's module, connected to a cluster, and quiet: it would print to standard output, too."""
+    ray = _imported()
+    with redirect_stdout(cast(TextIO, _WithoutRay(sys.stdout))):
+        if ray.is_initialized():
+            yield ray
             return
-        if adhominem.__version__ != job.version:
-            self._problem = (
-                f"it has version {adhominem.__version__} of adhominem, not {job.version}"
-            )
-        elif self._verifier.sha256 != job.model_sha256:
-            self._problem = f"it has another model under the name {job.model}"
-
-    def __call__(self, batch: Mapping[str, Any]) -> dict[str, list[str]]:
-        """Encode the shard of this name, and say what went wrong, if anything."""
-        shard, problem = str(batch["shard"][0]), ""
-        if self._problem or self._verifier is None:
-            problem = (
-                f"the machine {socket.gethostname()} cannot take part: {self._problem}; install "
-                "the same version on all machines of the cluster, and put a model of your own on "
-                "storage that they share"
-            )
-        else:
-            try:
-                encode_shard(self._folder, shard, self._verifier)
-            except (AdHominemError, OSError) as error:
-                problem = str(error)
-        return {"shard": [shard], "problem": [problem]}
+        _connect(ray)
+        try:
+            yield ray
+        finally:
+            with redirect_stdout(io.StringIO()):  # what its threads have kept back so far
+                ray.shutdown()
 
 
-class _Feed:
-    """The names of all shards of a job, for a source that waits for the next one."""
-
-    def __init__(self) -> None:
-        self._shards: list[str] = []
-        self._ended = False
-        self._news = asyncio.Condition()
-
-    async def add(self, shard: str) -> None:
-        async with self._news:
-            self._shards.append(shard)
-            self._news.notify_all()
-
-    async def end(self) -> None:
-        async with self._news:
-            self._ended = True
-            self._news.notify_all()
-
-    async def at(self, number: int) -> str | None:
-        """A shard by its place, once it is there: a source that is started again reads the same."""
-        async with self._news:
-            await self._news.wait_for(lambda: self._ended or number < len(self._shards))
-        return self._shards[number] if number < len(self._shards) else None
+def _imported() -> Any:
+    """Ray's module, made quiet, and kept from reporting to its makers."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("ray", "ray", "the engine ray") from None
+    return ray
 
 
-def _source(ray: Any, feed: Any) -> Any:
-    """The names of a feed as a source of Ray Data, each as soon as it is there."""
-    from ray.data import Datasource, ReadTask
-    from ray.data.block import BlockMetadata
+def _connect(ray: Any) -> None:
+    address = os.environ.get("RAY_ADDRESS")
+    if address and address.startswith("ray://"):
+        raise OptionError(
+            f"RAY_ADDRESS is {address}, for Ray's client; expected HOST:PORT, on a machine of the "
+            "cluster, as `ray start` has printed it"
+        )
+    if address and ":" in address:  # others are `auto` and `local`
+        _knock(address)
+    try:
+        # Ray puts the current folder into the path of all workers: they would run what lies in it
+        # under the name of a module. What they find in this one they have anyway.
+        with chdir(sys.prefix), _speechless():
+            ray.init(logging_level=logging.CRITICAL, log_to_driver=False, include_dashboard=False)
+    except (ConnectionError, OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+        raise AdHominemError(
+            f"Ray did not let this process in at {address or 'this machine'} "
+            f"({first_line(error)}); it must have the same version of Python and of Ray as the "
+            "cluster, and the cluster's token, if there is one (RAY_AUTH_MODE, RAY_AUTH_TOKEN)"
+        ) from None
 
-    def read() -> Iterator[Any]:
-        import pyarrow
 
-        number = 0
-        while (shard := ray.get(feed.at.remote(number))) is not None:
-            number += 1
-            yield pyarrow.table({"shard": [shard]})
+def _knock(address: str) -> None:
+    """Refuse an address at which nobody is: Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise AdHominemError(
+            f"no Ray cluster answers at {address}, as RAY_ADDRESS says ({error}); start one with "
+            "`ray start --head`, and set RAY_ADDRESS to the HOST:PORT that it prints"
+        ) from None
 
-    class Shards(Datasource):
-        def estimate_inmemory_data_size(self) -> int | None:
-            return None
 
-        def get_read_tasks(self, *details: Any, **options: Any) -> list[Any]:
-            nothing: Any = dict.fromkeys(("num_rows", "size_bytes", "input_files", "exec_stats"))
-            return [ReadTask(read, BlockMetadata(**nothing))]
+class _WithoutRay:
+    """A stream without what Ray's threads print to it: that a process has died, for example."""
 
-    return Shards()  # type: ignore[no-untyped-call]
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        if current_thread().name.startswith("ray_"):
+            return len(text)
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def _speechless() -> Iterator[None]:
+    """Without standard error, to which Ray's part in C++ writes."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of what an error says; Ray's errors are long."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -14,7 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from adhominem.arrays import Levs, joined
 from adhominem.errors import AdHominemError, InputError, OptionError
@@ -25,9 +25,7 @@ from adhominem.verify.encoding import Begun
 from adhominem.verify.verifier import Verifier, load
 
 Item = TypeVar("Item")
-# Documents to their LEVs (1, lev_size), in order; or to why one has none. What worker processes do
-# begins with the call, what this one does when it is asked for.
-Encode = Callable[[Sequence[Document]], Iterator[Levs | InputError]]
+Encode = Callable[[Sequence[Document]], Iterator[Levs | InputError]]  # an EncoderPool, at least
 # The LEVs there are (documents without errors, lev_size); of each document, why it has none.
 Answer = tuple[Levs, list[InputError | None]]
 
@@ -41,11 +39,60 @@ _NO_LEVS = Levs(())
 _BATCH = 512  # documents that are asked for at once
 
 
+class EncoderPool(Protocol):
+    """What encodes texts: `Workers` of this machine, or of a cluster (`jobs.engines.Sharded`)."""
+
+    ahead: int  # calls to be made before the results of the first are waited for
+
+    def __call__(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
+        """For each document its LEV (1, lev_size), in order; or why it has none.
+
+        What other processes do begins with the call, what this one does when it is asked for.
+        """
+
+    def written(self) -> None:
+        """To be called when all LEVs that were taken so far are safely written elsewhere."""
+
+
+class Workers:
+    """The `EncoderPool` of this machine: this process, or several once there is much to do."""
+
+    ahead = 1
+
+    def __init__(
+        self, stack: ExitStack, model: str | Path, verifier: Verifier, jobs: int, device: str
+    ) -> None:
+        self._stack, self._model, self._verifier = stack, str(model), verifier
+        self._jobs, self._on_device = jobs, device != "cpu"
+        self._done = 0  # characters
+        self._pool: ProcessPoolExecutor | None = None
+
+    def __call__(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
+        """For each document its LEV (1, lev_size), or why it has none."""
+        self._done += sum(len(document.text) for document in documents)
+        if self._pool is None and self._jobs > 1 and self._done > _LONG_WORK:
+            # Read by each worker's BLAS when it is loaded: with several threads each, they
+            # would wait for one another most of the time.
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+            workers = worker_pool(self._jobs, _start_worker, self._model)
+            self._pool = self._stack.enter_context(workers)
+            self._stack.callback(self._pool.shutdown, cancel_futures=True)
+        if self._pool is None:
+            return _encode_here(self._verifier, documents)
+        if self._on_device:
+            tasks = _tasks(documents, _BEGUN_AT_ONCE)
+            return _finished(self._verifier, [self._pool.submit(_begin, task) for task in tasks])
+        return _results(deque([self._pool.submit(_work, task) for task in _tasks(documents)]))
+
+    def written(self) -> None:
+        """Nothing is kept here."""
+
+
 @contextmanager
 def encoder(
     model: str | Path, verifier: Verifier, jobs: int | None, device: str = "cpu"
-) -> Iterator[Encode]:
-    """Encode here, or in so many worker processes once there is much to do.
+) -> Iterator[Workers]:
+    """Encode here, or in this many worker processes once there is much to do.
 
     Without a number, as many as there are cores. `verifier` is the model on the device.
     """
@@ -53,29 +100,8 @@ def encoder(
         jobs = cores()
     if jobs < 1:
         raise OptionError(f"jobs is {jobs}; expected 1 or more")
-    done = 0  # characters
-    pool: ProcessPoolExecutor | None = None
     with ExitStack() as stack:
-
-        def encode(documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-            nonlocal done, pool
-            done += sum(len(document.text) for document in documents)
-            if pool is None and jobs > 1 and done > _LONG_WORK:
-                # Read by each worker's BLAS when it is loaded: with several threads each, they
-                # would wait for one another most of the time.
-                os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-                workers = worker_pool(jobs, _start_worker, str(model))
-                pool = stack.enter_context(workers)
-                stack.callback(pool.shutdown, cancel_futures=True)
-            if pool is None:
-                return _encode_here(verifier, documents)
-            if device != "cpu":
-                begun = [pool.submit(_begin, task) for task in _tasks(documents, _BEGUN_AT_ONCE)]
-                return _finished(verifier, begun)
-            tasks = [pool.submit(_work, task) for task in _tasks(documents)]
-            return _results(deque(tasks))
-
-        yield encode
+        yield Workers(stack, model, verifier, jobs, device)
 
 
 def _encode_here(verifier: Verifier, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
@@ -138,12 +164,7 @@ def encoded_batches(
     rest = iter(documents)
     batches = iter(lambda: list(islice(rest, _BATCH)), [])
     begun = (zip(batch, encode(batch), strict=True) for batch in batches)
-    return begun_ahead(begun, ahead_of(encode))
-
-
-def ahead_of(encode: Encode) -> int:
-    """How many batches are to be begun before one is waited for: a cluster has room for many."""
-    return getattr(encode, "ahead", 1)
+    return begun_ahead(begun, getattr(encode, "ahead", 1))
 
 
 def begun_ahead(items: Iterable[Item], count: int = 1) -> Iterator[Item]:

@@ -34,9 +34,10 @@ def tippett(
 ) -> Markup:
     """The share of each class with at least some Bayes factor, and where a case's result is.
 
-    The log Bayes factors (pairs,) are in nats; the `result`, if there is one, and its interval are
-    in base 10. `things` are what was compared: pairs or cases. The SVG has no ids, no style and no
-    script, and may stand on a page more than once.
+    The log Bayes factors (pairs,) are in nats, and infinite ones are drawn at the rim; the
+    `result`, if there is one, and its interval are in base 10. `things` are what was compared:
+    pairs or cases. The SVG has no ids, no style and no script, and may stand on a page more than
+    once.
     """
     values = log_bayes_factor.astype(np.float64) / _LOG_10
     of_case = () if result is None else (result, *(interval or ()))
@@ -88,7 +89,8 @@ def _as_exact(log10: float) -> float:
 
 def _range(values: FloatArray, of_case: tuple[float, ...]) -> tuple[float, float]:
     """All but the most extreme Bayes factors; the case's own, and 1/10 to 10, are always in it."""
-    low, high = np.quantile(values, [_LEFT_OUT, 1 - _LEFT_OUT]).tolist()
+    finite = values[np.isfinite(values)]
+    low, high = np.quantile(finite, [_LEFT_OUT, 1 - _LEFT_OUT]).tolist() if len(finite) else (0, 0)
     low, high = min(low, -1.0, *of_case), max(high, 1.0, *of_case)
     margin = 0.04 * (high - low)
     return low - margin, high + margin
@@ -107,6 +109,8 @@ def _share(values: FloatArray, at_least: float) -> float:
 
 def _steps(values: FloatArray, low: float, high: float) -> list[tuple[float, float]]:
     """The corners of a class's curve, from left to right: (log10 Bayes factor, share)."""
+    if not len(values):
+        return []
     ordered = np.sort(values)
     places = np.unique(ordered[(ordered > low) & (ordered < high)])
     if len(places) > _MOST_STEPS:

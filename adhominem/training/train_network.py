@@ -14,8 +14,8 @@ import adhominem
 from adhominem.arrays import Array32, IntArray
 from adhominem.config import Config
 from adhominem.errors import OptionError
+from adhominem.evaluation.figures import draw_entropy_curves
 from adhominem.evaluation.pan import summarise
-from adhominem.evaluation.plots import draw_entropy_curves
 from adhominem.model.card import model_card
 from adhominem.model.writing import (
     write_genres,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from adhominem.evaluation.leaks import Leak, check_leaks
+from adhominem.evaluation.measures import Leak, check_leaks
 
 Flags = npt.NDArray[np.bool_]
 

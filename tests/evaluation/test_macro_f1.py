@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from adhominem.errors import OptionError
-from adhominem.evaluation.attribution import macro_f1
+from adhominem.evaluation.pan import macro_f1
 
 NONE = "<UNK>"
 

@@ -10,7 +10,7 @@ from adhominem.index.chance import Chance, tail
 
 def made(pairs: np.ndarray, trials: np.ndarray, texts: int = 1_000) -> Chance:
     nothing = np.zeros(len(trials), np.int64)
-    return Chance(texts, True, pairs, pairs, trials, nothing, nothing)
+    return Chance(texts, True, pairs, trials, nothing, nothing)
 
 
 def test_strong_false_hits_are_counted_in_searches_and_weak_ones_by_pairs() -> None:

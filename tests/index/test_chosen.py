@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from test_packing import made_levs
 
+from adhominem.arrays import joined
 from adhominem.compiled import NUMPY, VARIABLE, compiled
-from adhominem.index import chosen, threads
-from adhominem.index.chosen import LevTable, largest, row_products, whole_numbers
-from adhominem.index.packing import PackedLevs
+from adhominem.index import engine, packing
+from adhominem.index.engine import even_parts, largest, row_products, whole_numbers
+from adhominem.index.packing import LevTable, PackedLevs
+from adhominem.score.rows import products
 
 MODULE = compiled("adhominem.index._chosen")
 NUMBERS = np.array([6, 0, 11, 3, 3, 7])  # of shards with 4, 3, 0 and 5 texts
@@ -27,10 +29,10 @@ def module() -> Any:
 
 def in_three_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """However few there are, they are divided."""
-    for name in ("_WORTH_THREADS", "_LEVS_WORTH_THREADS"):
-        monkeypatch.setattr(chosen, name, 0)
-    monkeypatch.setattr(threads, "cores", lambda: 3)
-    assert len(threads.even_parts(len(NUMBERS))) == 3
+    monkeypatch.setattr(engine, "_CODES_WORTH_THREADS", 0)
+    monkeypatch.setattr(packing, "_LEVS_WORTH_THREADS", 0)
+    monkeypatch.setattr(engine, "cores", lambda: 3)
+    assert len(even_parts(len(NUMBERS))) == 3
 
 
 @pytest.mark.parametrize("way", ["numpy", "c", "c, in threads"])
@@ -63,12 +65,12 @@ def test_products_of_levs_in_c_are_those_of_numpy(
     levs = [made_levs(texts, seed, size, 0.002) for seed, texts in enumerate(SIZES) if texts]
     packed = [PackedLevs.of(one) for one in levs]
     query = PackedLevs.of(levs[0][2:3])
-    plain = [np.asarray(part, np.float32)[0] for part in query.levs([0]).parts[:-1]]
-    slow = np.concatenate([one.products(plain) for one in packed])  # (texts, members)
+    everything = joined([one.levs(np.arange(len(one))) for one in packed])
     for at, part in enumerate(query.parts):
         table = LevTable.of([one.parts[at] for one in packed])
         quick = table.products(NUMBERS, part, module)
-        np.testing.assert_allclose(quick, slow[NUMBERS, at], rtol=1e-4, atol=1e-4)
+        slow = products(everything.parts[at], query.levs([0]).parts[at])[NUMBERS, 0]
+        np.testing.assert_allclose(quick, slow, rtol=1e-4, atol=1e-4)
 
 
 def test_tables_that_do_not_fit_are_refused(module: Any) -> None:

@@ -44,16 +44,6 @@ def test_packing_again_changes_nothing() -> None:
     np.testing.assert_allclose(np.asarray(once), np.asarray(twice), rtol=1e-5, atol=1e-7)
 
 
-def test_products_are_those_of_unpacked_rows() -> None:
-    packed = PackedLevs.of(made_levs(7))
-    levs = packed.levs(np.arange(7))
-    one = [np.asarray(part)[3].astype(np.float32) for part in levs.parts[:-1]]
-    slow = np.stack(
-        [np.asarray(part) @ row for part, row in zip(levs.parts[:-1], one, strict=True)], 1
-    )
-    np.testing.assert_allclose(packed.products(one), slow, rtol=1e-4, atol=1e-4)
-
-
 def test_gathered_rows_are_those_of_their_shards() -> None:
     first, second = PackedLevs.of(made_levs(4, 1)), PackedLevs.of(made_levs(5, 2))
     gathered = PackedLevs.gathered([(second, 4), (first, 0), (second, 0)])
@@ -67,5 +57,3 @@ def test_a_place_beyond_the_last_is_refused() -> None:
     wrong = PackedSparse(packed.ends, packed.steps, packed.values, packed.scales, size=200)
     with pytest.raises(OptionError, match="of 200"):
         wrong.rows(np.array([0]))
-    with pytest.raises(OptionError, match="of 200"):
-        wrong.products(np.ones(200, np.float32))

@@ -20,9 +20,9 @@ from adhominem.cli import main
 from adhominem.compiled import NUMPY, VARIABLE
 from adhominem.errors import IndexFolderError, InputError, NotFoundError
 from adhominem.index import searcher as searching
-from adhominem.index.engine import make_engine
+from adhominem.index.engine import Scan
 from adhominem.index.packing import packed_and_back
-from adhominem.index.searcher import Searcher
+from adhominem.index.searcher import Searcher, expected_misses
 from adhominem.index.store import Store
 from adhominem.questions.search.files import search_files
 from adhominem.questions.search.index_files import index_files
@@ -54,7 +54,7 @@ def letters_by_many(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
 
 
 @pytest.mark.parametrize("model", ["shipped", "mixed"])
-def test_what_is_near_is_what_the_model_says(
+def test_approximations_are_what_the_model_says(
     letters_by_many: Searcher, made_index: Path, mixed: Verifier, model: str
 ) -> None:
     """The mixed one has a member that goes by its own layer."""
@@ -63,34 +63,35 @@ def test_what_is_near_is_what_the_model_says(
     for number in (3, 40, 111):
         numbers = np.setdiff1d(searcher.store.live, [number])
         levs = searcher.store.levs([number])
-        near = searcher.near(levs, [numbers])[0]
+        scores = searcher.approximate(levs, [numbers])[0]
         scored = searcher.scored(levs, [numbers])[0]
         said = np.empty(len(searcher.store))
         said[scored.numbers] = scored.factors.unbounded
         # What both texts do to their own population, the less the larger that is, is left out.
-        assert np.corrcoef(near, said[numbers])[0, 1] > (0.9995 if shipped else 0.999)
-        assert np.abs(near - said[numbers]).mean() < (0.1 if shipped else 0.3)
+        assert np.corrcoef(scores, said[numbers])[0, 1] > (0.9995 if shipped else 0.999)
+        assert np.abs(scores - said[numbers]).mean() < (0.1 if shipped else 0.3)
 
 
-def test_near_is_the_model_to_a_hair_where_the_population_has_none_of_the_texts(
+def test_approximations_are_the_model_to_a_hair_where_the_population_has_none_of_the_texts(
     letters_by_many: Searcher,
 ) -> None:
-    searcher, view = letters_by_many, letters_by_many.view
-    assert view is not None
+    searcher = letters_by_many
+    assert searcher.coder is not None
+    approximate = searcher.coder.approximate
     new = rich_rows("letters", 6, 4, "-other-")
     levs = packed_and_back(searcher.verifier.encode([row["text"] for row in new]))
-    points = view.points(levs)
+    points = approximate.points(levs)
     columns = [np.asarray(rows, np.float32) for rows in searcher.verifier.scorer.columns(levs)]
     products = np.stack([rows[1:] @ rows[0] for rows in columns], axis=1)
-    near = view.near(points[:1], products, points[1:])
+    scores = approximate.scores(points[:1], products, points[1:])
     first, second = np.zeros(len(levs) - 1, np.int64), np.arange(1, len(levs))
     said = searcher.verifier.scorer(
-        levs[first], levs[second], view.population, even_if_strange=True
+        levs[first], levs[second], approximate.population, even_if_strange=True
     )
-    np.testing.assert_allclose(near, said.unbounded, atol=0.02)
+    np.testing.assert_allclose(scores, said.unbounded, atol=0.02)
 
 
-def test_a_view_that_is_an_old_one_gets_a_wide_margin(
+def test_codes_that_are_old_ones_get_a_wide_margin(
     letters_by_many: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert letters_by_many._margin(20) == 20_000 // 360
@@ -115,10 +116,10 @@ def test_the_population_of_an_index_is_that_of_its_texts(letters_by_many: Search
 def test_three_steps_find_what_a_full_scan_finds(
     letters_by_many: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    searcher = Searcher(letters_by_many.store.folder, load(), engine=(engine := make_engine()))
-    monkeypatch.setattr(type(engine), "scanned", 64)
-    for begin, codes in zip(searcher.store.begins, searcher._codes, strict=False):
-        engine.add(begin + np.arange(len(codes)), codes[:, :64])
+    monkeypatch.setattr(Scan, "scanned", 64)
+    store, codes = letters_by_many.store, letters_by_many._codes
+    engine = Scan(store.live_by_shard, [part[:, :64] for part in codes])
+    searcher = Searcher(store.folder, load(), engine=engine)
     for name, value in (
         ("_CANDIDATES", 20),
         ("_CANDIDATES_A_HIT", 1),
@@ -131,8 +132,8 @@ def test_three_steps_find_what_a_full_scan_finds(
         monkeypatch.setattr(searching, name, value)
     levs = searcher.store.levs(np.arange(0, 360, 9))  # 40, more than are searched for at once
     outside = [frozenset([at]) for at in range(0, 360, 9)]
-    assert searcher.view is not None
-    queries = searcher.view.query(levs, searcher.view.points(levs))
+    assert searcher.coder is not None
+    queries = searcher.coder.query(levs, searcher.coder.approximate.points(levs))
     for texts, query in zip(searcher._brought_up(queries, 5, outside), queries, strict=True):
         assert len(searcher._candidates(texts, query, 5)[0]) < 0.4 * 360
     everything = [np.setdiff1d(searcher.store.live, list(gone)) for gone in outside]
@@ -324,3 +325,22 @@ def test_the_command_prints_hits_writes_a_page_and_json(
     assert told["schema"] == 1
     assert len(told["searched"][0]["hits"]) == 20
     assert search_files(text, made_index, model=mixed_folder, k=2).texts == 120
+
+
+def test_as_many_misses_are_expected_as_there_are() -> None:
+    rng = np.random.default_rng(0)
+    missed, expected = [], []
+    for _ in range(40):
+        products = -np.sort(-rng.normal(size=8_000)).astype(np.float32)
+        scores = products + rng.normal(0.5, 0.4, 8_000)
+        best = np.argsort(-scores)[:400]
+        missed.append((best >= 1_000).sum())
+        expected.append(expected_misses(products, scores[:1_000], 400))
+    assert 10 < np.mean(missed) < 60
+    assert 0.8 * np.mean(missed) < np.mean(expected) < 1.6 * np.mean(missed)
+
+
+def test_nothing_is_missed_once_all_was_looked_at() -> None:
+    products = np.array([3, 2, 1], np.float32)
+    assert expected_misses(products, np.array([1.0, 2.0, 3.0]), 2) == 0
+    assert expected_misses(products, np.array([1.0]), 2) == 2  # fewer than are asked for

@@ -42,7 +42,7 @@ def test_a_killed_worker_changes_nothing_but_the_time(ngram_run: NgramRun, tmp_p
     (tmp_path / "zstandard.py").write_text("raise SystemExit('ran what lay there')", "utf-8")
     call = [sys.executable, "-P", str(driver), "encode", str(source), "-o", str(output), "--json"]
     call += ["--model", str(ngram_run.folder), "--engine", "ray", "--jobs", "2"]
-    with runpy.run_path(str(TWO_NODES))["two_nodes"](cpus=1) as cluster:  # actors take all CPUs
+    with runpy.run_path(str(TWO_NODES))["two_nodes"](cpus=1) as cluster:  # tasks take all CPUs
         run = subprocess.Popen(
             call,
             cwd=tmp_path,
@@ -57,9 +57,9 @@ def test_a_killed_worker_changes_nothing_but_the_time(ngram_run: NgramRun, tmp_p
             while not any(shards.glob("*.tries")) and run.poll() is None:
                 assert time.monotonic() < until, "no shard was begun"
                 time.sleep(0.02)
-            killed = cluster.actors()
-            for actor in killed:
-                actor.kill()
+            killed = cluster.at_work()
+            for process in killed:
+                process.kill()
             still_at_work = run.poll() is None
             stdout, stderr = run.communicate(timeout=_LONGEST)
         finally:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -26,10 +26,10 @@ from adhominem.errors import (
     OptionError,
 )
 from adhominem.index import build
-from adhominem.jobs import ray_connection, ray_engine, shards, workers
-from adhominem.jobs.engines import encoder_on
-from adhominem.jobs.ray_engine import EncoderActor, Job, RayEngine
-from adhominem.jobs.shards import Sharded, encode_shard
+from adhominem.jobs import engines as encoding
+from adhominem.jobs import ray_engine, workers
+from adhominem.jobs.engines import Sharded, encode_shard, encoder_on
+from adhominem.jobs.ray_engine import ClusterJob, RayEngine
 from adhominem.questions.predict import files as predict_module
 
 ROWS = rich_rows("letters", 10, 4, "-shards-")
@@ -241,7 +241,7 @@ def test_a_shard_with_which_workers_die_is_given_up_at_last(
 ) -> None:
     encode = Sharded(engine := Nearby(model, tmp_path, 9), tmp_path, load(model))
     waiting = encode(documents("Some words."))
-    monkeypatch.setattr(shards, "answer_to", lambda *details: 1 / 0)
+    monkeypatch.setattr(encoding, "answer_to", lambda *details: 1 / 0)
     (shard,) = engine._waiting
     for _ in range(5):
         with pytest.raises(ZeroDivisionError):
@@ -251,8 +251,8 @@ def test_a_shard_with_which_workers_die_is_given_up_at_last(
 
 
 @pytest.fixture
-def job(model: Path, tmp_path: Path) -> Job:
-    return Job(
+def job(model: Path, tmp_path: Path) -> ClusterJob:
+    return ClusterJob(
         model=str(model),
         model_sha256=load(model).sha256,
         version=__version__,
@@ -270,42 +270,76 @@ def job(model: Path, tmp_path: Path) -> Job:
     ],
 )
 def test_a_machine_that_cannot_take_part_says_why(
-    change: dict[str, str], problem: str, job: Job
+    change: dict[str, str], problem: str, job: ClusterJob
 ) -> None:
-    actor = EncoderActor(Job(**{**vars(job), **change}))
-    row = actor({"shard": np.array(["abc"])})
-    engine = RayEngine.__new__(RayEngine)
-    engine._rows, engine._ray = iter([row]), _FakeRay
+    engine = RayEngine(_FakeRay, ClusterJob(**{**vars(job), **change}), 1)
+    engine.begin("abc")
     with pytest.raises(AdHominemError, match=problem):
         engine.finished()
 
 
 class _FakeRay:
+    """A cluster that does all work in this process, when it is begun."""
+
+    ran: ClassVar[list[str]] = []
+    cancelled: ClassVar[list[Any]] = []
+
     class exceptions:  # noqa: N801
         RayError = ConnectionError
 
+    @staticmethod
+    def remote(**options: Any) -> Any:
+        def made(work: Callable[[ClusterJob, str], str]) -> Any:
+            def run(job: ClusterJob, shard: str) -> tuple[str]:
+                _FakeRay.ran.append(shard)
+                return (work(job, shard),)
 
-def test_a_cluster_that_gives_up_says_what_to_do() -> None:
-    engine = RayEngine.__new__(RayEngine)
-    engine._rows, engine._ray = iter(()), _FakeRay
-    with pytest.raises(AdHominemError, match=r"gave up.*start the same command again"):
+            return SimpleNamespace(remote=run)
+
+        return made
+
+    @staticmethod
+    def wait(tasks: list[Any]) -> tuple[list[Any], list[Any]]:
+        return tasks[:1], tasks[1:]
+
+    @staticmethod
+    def get(task: tuple[str]) -> str:
+        return task[0]
+
+    @staticmethod
+    def cancel(task: Any, force: bool) -> None:
+        _FakeRay.cancelled.append(task)
+
+
+def test_a_cluster_that_gives_up_says_what_to_do(
+    job: ClusterJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(tasks: list[Any]) -> Any:
+        raise ConnectionError("the node died")
+
+    engine = RayEngine(_FakeRay, job, 1)
+    monkeypatch.setattr(_FakeRay, "wait", fail)
+    with pytest.raises(AdHominemError, match=r"gave up.*the node died.*start the same command"):
         engine.finished()
 
 
-def test_a_feed_waits_for_the_next_shard_and_can_be_read_again() -> None:
-    async def read() -> None:
-        feed = ray_engine._Feed()
-        await feed.add("a")
-        second = asyncio.create_task(feed.at(1))
-        await asyncio.sleep(0)
-        assert not second.done()
-        await feed.add("b")
-        assert await second == "b"
-        third = asyncio.create_task(feed.at(2))
-        await feed.end()
-        assert [await feed.at(0), await feed.at(1), await third] == ["a", "b", None]
-
-    asyncio.run(read())
+def test_no_more_shards_are_at_work_than_there_are_jobs(
+    job: ClusterJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_FakeRay, "ran", [])
+    monkeypatch.setattr(_FakeRay, "cancelled", [])
+    # Each answer is another object, as references of tasks are.
+    monkeypatch.setattr(_FakeRay, "get", lambda task: "")
+    monkeypatch.setattr(ray_engine, "encode_named_shard", lambda job, shard: shard)
+    engine = RayEngine(_FakeRay, job, cores=8, jobs=2)
+    assert engine.ahead == 8
+    for name in "abcd":
+        engine.begin(name)
+    assert _FakeRay.ran == ["a", "b"]
+    assert [engine.finished(), engine.finished()] == ["a", "b"]
+    assert _FakeRay.ran == ["a", "b", "c", "d"]
+    engine.close()
+    assert _FakeRay.cancelled == [("c",), ("d",)]
 
 
 def test_without_ray_the_extra_is_named(
@@ -343,7 +377,7 @@ def test_what_cannot_work_is_refused_at_once(
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", address)
     # Ray itself is not needed for any of these, and takes seconds to load.
-    monkeypatch.setattr(ray_connection, "_imported", lambda: _FakeRayModule)
+    monkeypatch.setattr(ray_engine, "_imported", lambda: _FakeRayModule)
     verifier = load(model)
     with (
         pytest.raises((OptionError, AdHominemError), match=problem),

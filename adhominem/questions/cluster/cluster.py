@@ -24,7 +24,7 @@ import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
-from adhominem.evaluation.clusters import ClusterMeasures
+from adhominem.evaluation.pan import ClusterMeasures
 from adhominem.records import with_schema
 
 CLEAR = 10.0  # odds: an authorship that is this much more probable than not is clear

@@ -10,7 +10,7 @@ from pathlib import Path
 import adhominem
 from adhominem.arrays import BoolArray
 from adhominem.errors import InputError, OptionError
-from adhominem.evaluation.clusters import measure_clusters
+from adhominem.evaluation.pan import measure_clusters
 from adhominem.jobs.encoded_corpus import (
     MOST_DOCUMENTS,
     EncodedCorpus,

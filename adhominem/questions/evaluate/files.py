@@ -56,7 +56,7 @@ def evaluate_files(
     `output` gets a folder with a page, figures and the numbers, and with the
     entropy curves of a model's `training` log.
     `jobs` and `device` are how the model's answers are found, as in `predict`.
-    The 95% intervals take so many `resamples`.
+    `resamples` is the number of resamples for the 95% intervals.
     """
     if output is not None:
         output = check_output(Path(output))
@@ -98,7 +98,7 @@ def evaluate_files(
                 for system in systems
             ]
         if output is not None:  # draws figures, which takes matplotlib
-            from adhominem.evaluation.plots import Entropies
+            from adhominem.evaluation.figures import Entropies
             from adhominem.questions.evaluate.page import write_evaluation
 
             entropies = Entropies.read(Path(training)) if training else None
@@ -195,11 +195,11 @@ def baseline_files(
     """
     with noting_inputs():
         known = [pair for path in train for pair in read_pairs(path, skipped=skipped)]
-        asked = list(read_pairs(pairs, skipped=skipped))
+        test = list(read_pairs(pairs, skipped=skipped))
         check_not_read(output)
-        if not asked and not force:
+        if not test and not force:
             raise NotFoundError("no pair can be read; expected one or more, or --force", pairs)
-        answers = run_baseline(name, known, asked, jobs=jobs)
-        ids = [pair.id for pair in asked]
+        answers = run_baseline(name, known, test, jobs=jobs)
+        ids = [pair.id for pair in test]
         write_answers(output, ids, answers.value, answers.log_bayes_factor)
-    return BaselineAnswers(Path(output), len(asked))
+    return BaselineAnswers(Path(output), len(test))

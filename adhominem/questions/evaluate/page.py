@@ -11,15 +11,24 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from adhominem.evaluation.answers import Answers
+from adhominem.evaluation.figures import Entropies, Picture, pictures
 from adhominem.evaluation.measures import MEASURES, Evaluation
-from adhominem.evaluation.plots import Entropies, figures, svg_of, write_figures
 from adhominem.records import strict_json, with_schema
+from adhominem.render.drawing_png import drawing_png
 from adhominem.render.templates import asset, render_page
+from adhominem.render.tippett import tippett
 from adhominem.text.writing import write_folder, write_whole
 
 _OF_PARTS = ("auc", "c@1", "overall_2021", "cllr", "eer")  # the measures of parts of the set
+_XMLNS = 'xmlns="http://www.w3.org/2000/svg"'  # a file needs it, on a page it would be noise
+_TIPPETT = (
+    "Each curve gives the share of pairs with at least this Bayes factor: at the line at 0, that "
+    "of the same-author pairs should still be at 1 and that of the different-author pairs already "
+    "at 0, and what is missing is evidence that misleads or says nothing."
+)
 _PIECES = re.compile(r"[^-_./\\\s]{0,15}[-_./\\\s]|[^-_./\\\s]{1,16}")
 _COUNT = re.compile(r"([\d,]+) ")  # of pairs or values, at the beginning of a remark
 
@@ -32,21 +41,38 @@ def write_evaluation(
     entropies: Entropies | None = None,
 ) -> None:
     """Write the folder of an evaluation, whole or not at all: figures, page and numbers."""
+    drawn = [*tippett_plots(systems), *pictures(systems, entropies)]
     with write_folder(output) as folder:
-        write_figures(systems, folder, entropies)
-        write_page(evaluations, systems, folder / "index.html", version, entropies)
+        for picture in drawn:
+            (folder / f"{picture.stem}.png").write_bytes(picture.png)
+            (folder / f"{picture.stem}.svg").write_bytes(picture.svg)
+        write_page(evaluations, drawn, folder / "index.html", version)
         numbers = strict_json(with_schema({"systems": evaluations}), indent=1)
         (folder / "evaluation.json").write_text(numbers + "\n", "utf-8")
 
 
+def tippett_plots(systems: Sequence[Answers]) -> list[Picture]:
+    """The Tippett plot of each system, the one that studies and reports have, too."""
+    plots = []
+    for number, answers in enumerate(systems, start=1):
+        svg = str(tippett(answers.log_bayes_factor, answers.same_author))
+        several = len(systems) > 1
+        plots.append(
+            Picture(
+                f"tippett-{number}" if several else "tippett",
+                f"Tippett plot of {answers.name}" if several else "Tippett plot",
+                _TIPPETT if number == 1 else "",
+                drawing_png(ElementTree.fromstring(svg))[0],
+                svg.replace("<svg ", f"<svg {_XMLNS} ", 1).encode("utf-8"),
+            )
+        )
+    return plots
+
+
 def write_page(
-    evaluations: Sequence[Evaluation],
-    systems: Sequence[Answers],
-    path: Path,
-    version: str,
-    entropies: Entropies | None = None,
+    evaluations: Sequence[Evaluation], drawn: Sequence[Picture], path: Path, version: str
 ) -> None:
-    """Write the page: `evaluations` are its tables, `systems` its figures."""
+    """Write the page: tables of the evaluations, and pictures of the same systems."""
     count = len(evaluations)
     page = render_page(
         "evaluation.html",
@@ -63,19 +89,16 @@ def write_page(
         part_measures=[MEASURES[name] for name in _OF_PARTS],
         parts=_parts(evaluations),
         pieces=_PIECES.findall,
-        systems=", ".join(answers.name for answers in systems),
-        figures=[
-            (drawing, base64.b64encode(svg_of(figure)).decode("ascii"))
-            for _, drawing, figure in figures(systems, entropies)
-        ],
+        systems=", ".join(evaluation.name for evaluation in evaluations),
+        figures=[(picture, base64.b64encode(picture.svg).decode("ascii")) for picture in drawn],
     )
     with write_whole(path) as file:
-        # A file's name may hold bytes that are no text; nothing else may.
+        # Only a file's name may hold bytes that are not text.
         file.write(page.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
-    """All remarks; one that several systems have, be it with another number, comes once."""
+    """All remarks; one that several systems have comes once, even with different numbers."""
     if len(evaluations) == 1:
         return list(evaluations[0].remarks)
     about: dict[str, list[str]] = {}  # the systems, and the number of each

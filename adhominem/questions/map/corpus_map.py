@@ -35,11 +35,10 @@ from adhominem.verify.case_cautions import cautions_of_many
 from adhominem.verify.cautions import listed
 from adhominem.verify.verifier import Verifier
 
-_NEAREST = 5  # documents that are named beside each
+_NEAREST = 5  # documents that are named beside a document
 _FEWEST_NEIGHBOURS = 10  # documents: of fewer, there are no neighbourhoods to draw
 _SHORT_WORDS = 500  # of a text: below, there is little evidence in it
 _LONG_WORDS = 4_000  # of a text: above, its genre is louder than its author, without a population
-_MOST_NAMED = 5  # documents in one remark
 _DIGITS = 4  # of places and Bayes factors that are written
 _TIES = 1e-6
 _LOG_10 = float(np.log(10))
@@ -120,20 +119,20 @@ class CorpusMap:
     def to_json(self) -> dict[str, Any]:
         """As plain lists, numbers and strings; of the Bayes factors, those below the diagonal."""
         table = self.log10_bayes_factors.round(_DIGITS)
-        told = to_json(self)
-        nearest = told.pop("nearest")
-        for row, document, others in zip(table, told["documents"], nearest, strict=True):
+        data = to_json(self)
+        nearest = data.pop("nearest")
+        for row, document, others in zip(table, data["documents"], nearest, strict=True):
             document["nearest"] = [
                 {"document": other, "log10_bayes_factor": float(row[other])} for other in others
             ]
-        for projection in told["projections"]:
+        for projection in data["projections"]:
             projection["places"] = projection["places"].round(_DIGITS).tolist()
             projection["shares_of_variance"] = projection.pop("shares")
-        for join in told["joins"]:
+        for join in data["joins"]:
             join["log10_bayes_factor"] = round(join.pop("likeness"), _DIGITS)
             join["documents"] = join.pop("size")
-        told["log10_bayes_factors"] = [row[:at].tolist() for at, row in enumerate(table)]
-        return with_schema({**told, "agreement": self.agreement})
+        data["log10_bayes_factors"] = [row[:at].tolist() for at, row in enumerate(table)]
+        return with_schema({**data, "agreement": self.agreement})
 
 
 def map_documents(
@@ -161,7 +160,7 @@ def map_documents(
         raise OptionError(f"{len(documents)} documents, {len(levs)} LEVs; expected as many")
     parts = verifier.scorer.columns(levs)
     no_statement = verifier.no_statement_on(documents)  # (documents,)
-    strange = verifier.foreign(documents, levs) & ~no_statement
+    foreign = verifier.foreign(documents, levs) & ~no_statement
     mapped = tuple(
         MappedDocument(
             document.id or f"document {at}",
@@ -169,7 +168,7 @@ def map_documents(
             len(document.text.split()),
             bool(unlike),
         )
-        for at, (document, unlike) in enumerate(zip(documents, strange, strict=True), start=1)
+        for at, (document, unlike) in enumerate(zip(documents, foreign, strict=True), start=1)
     )
     pairs = len(documents) * (len(documents) - 1) // 2
     with watch("comparing", pairs) as on_pairs:
@@ -327,15 +326,15 @@ def remarks_on_foreign(names: Sequence[str], meaning: str) -> Iterator[str]:
 def remarks_of(
     mapped: Sequence[MappedDocument], documents: Sequence[Document], has_population: bool
 ) -> list[str]:
-    """Cautions for the reader of the map: short or strange texts, copies, no population."""
+    """Cautions for the reader of the map: short or foreign texts, copies, no population."""
     remarks = []
     if short := [document.name for document in mapped if document.words < _SHORT_WORDS]:
         remarks.append(
-            f"there is little evidence in texts of fewer than {_SHORT_WORDS} words: {_named(short)}"
+            f"there is little evidence in texts of fewer than {_SHORT_WORDS} words: {listed(short)}"
         )
-    if strange := [document.name for document in mapped if document.unlike_training]:
+    if foreign := [document.name for document in mapped if document.unlike_training]:
         remarks.append(
-            f"the Bayes factors may not hold for texts unlike the training texts: {_named(strange)}"
+            f"the Bayes factors may not hold for texts unlike the training texts: {listed(foreign)}"
         )
     long = sum(document.words > _LONG_WORDS for document in mapped)
     if long and not has_population:
@@ -349,7 +348,7 @@ def remarks_of(
         if before != at
     ]
     if copies:
-        remarks.append(f"copies of one text show nothing of who wrote it: {_named(copies)}")
+        remarks.append(f"copies of one text show nothing of who wrote it: {listed(copies)}")
     return remarks
 
 
@@ -366,10 +365,3 @@ def remarks_on_population(
             f"{np.mean(scored.strange):.0%} of the pairs do not lie among the texts of the "
             "population, and were compared without it"
         )
-
-
-def _named(names: Sequence[str]) -> str:
-    """The first names of a list, and how many there are."""
-    named = ", ".join(names[:_MOST_NAMED])
-    rest = len(names) - _MOST_NAMED
-    return f"{named}, and {rest:,} more" if rest > 0 else named

@@ -31,15 +31,13 @@ _CAPTIONS = {
     "lie close together here may be far apart in all the other directions.",
     "t-SNE": "t-SNE keeps neighbours together. Distances between groups, their sizes and the "
     "directions mean nothing; another seed gives another picture.",
-    "UMAP": "UMAP keeps neighbours together. Distances between groups, their sizes and the "
-    "directions mean little; another seed gives another picture.",
 }
 
 
 def write_map_page(drawn: CorpusMap, path: str | Path) -> None:
     """Write the page of a map to a file, whole or not at all."""
     with write_whole(Path(path)) as file:
-        # A file's name may hold bytes that are no text; nothing else may.
+        # Only a file's name may hold bytes that are not text.
         file.write(map_page(drawn).encode("utf-8", "replace").decode("utf-8"))
 
 

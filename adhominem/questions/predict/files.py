@@ -23,7 +23,7 @@ from adhominem.errors import InputError, OptionError
 from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.inputs import Watch, open_corpora, unwatched
 from adhominem.jobs.population import read_population
-from adhominem.jobs.workers import Encode, ahead_of, begun_ahead
+from adhominem.jobs.workers import EncoderPool, begun_ahead
 from adhominem.questions.predict.partial_answers import (
     Case,
     PartialAnswers,
@@ -41,7 +41,7 @@ from adhominem.text.unpacking import COMPRESSIONS
 from adhominem.text.writing import locked
 from adhominem.verify.case_cautions import cautions_of_many, no_statement
 from adhominem.verify.cautions import Caution, passages_taken_out
-from adhominem.verify.verifier import load
+from adhominem.verify.verifier import Verifier, load
 
 _CASES_AT_ONCE = 256
 _OBJECTS = 1_500  # bytes
@@ -101,7 +101,6 @@ def predict(
     with ExitStack() as stack:
         stack.enter_context(noting_inputs())
         size = 0
-        read = pair_rows if input_format == "pan20" else problem_rows
         if isinstance(cases, str | Path):
             population = cases if population == "input" else population
             _, size = open_corpora([cases])
@@ -110,69 +109,39 @@ def predict(
         _check_new(output)  # again: another run may have ended in between
         encode = stack.enter_context(encoder_on(engine, model, verifier, jobs, device, output))
         levs = _Levs(encode, verifier.no_statement_on, int(max_memory * 1e6))
-        relevant: Population | None = None
-        encode_population = _Population(levs)
+        relevant, digest = None, None
         if population is not None:
-            unread = None if skipped is None else stack.enter_context(_listed_once(skipped))
-            with watch("population") as on_documents:
-                relevant = read_population(
-                    population,
-                    encode_population,
-                    verifier=verifier,
-                    skipped=unread,
-                    on_documents=on_documents,
-                )
+            unread = stack.enter_context(_listed_once(skipped))
+            relevant, digest = _population(population, levs, verifier, unread, watch)
+        if isinstance(cases, str | Path):
+            read = pair_rows if input_format == "pan20" else problem_rows
+            on_bytes = stack.enter_context(watch("answering", size, "bytes"))
+            cases = read(path_of(cases), on_bytes=on_bytes, labelled=False)
+        cases = iter(cases)
+        first_case = list(islice(cases, 1))  # that the input is known before anything is written
         settings = {
             "model": verifier.sha256,
             "prior_same_author": prior_same_author,
             "delta": delta,
-            "population": None if relevant is None else encode_population.digest.hexdigest(),
+            "population": digest,
         }
-        recurring = None if relevant is None else relevant.recurring
-        calibrated = verifier.calibration is not None
-        if isinstance(cases, str | Path):
-            on_bytes = stack.enter_context(watch("answering", size, "bytes"))
-            cases = read(path_of(cases), on_bytes=on_bytes, labelled=False)
-        taken_out: list[tuple[str, int]] = []
-        cases = iter(cases)
-        first_case = list(islice(cases, 1))  # that the input is known before anything is written
         partial = stack.enter_context(closing(PartialAnswers(output, settings)))
         rest: Iterator[Case] = stop_or_skip(each_id_once(chain(first_case, cases)), skipped)
-
-        def digested() -> Iterator[
-            tuple[list[Case], list[bytes], list[bool], list[Case], set[str]]
-        ]:
-            """Some cases, their digests, which are answered, the others, which state nothing."""
-            while batch := list(islice(rest, _CASES_AT_ONCE)):
-                digests = [digest_of(case) for case in batch]
-                known = [known_digest in partial for known_digest in digests]
-                new = []
-                for whole in compress(batch, map(not_, known)):
-                    case, taken = without_shared_passages(whole, recurring)
-                    new.append(case)
-                    taken_out.extend(taken)
-                levs.begin(_texts_of(new))
-                yield batch, digests, known, new, levs.foreign(new)  # which workers do not wait for
-
-        for batch, digests, known, new, foreign in begun_ahead(digested(), levs.ahead):
-            good, first, second = levs.of(new, skipped)
-            partial.recognise([*compress(batch, known), *good])
-            scored: dict[str, tuple[float, float] | None]
-            scored = {case.id: None for case in good if case.id in foreign}
-            if stated := [at for at, case in enumerate(good) if case.id not in foreign]:
-                found = verifier.scorer(
-                    [first[at] for at in stated], [second[at] for at in stated], relevant
-                )
-                factors = found.log_bayes_factor
-                probability = probability_same_author(factors, prior_same_author)
-                values = without_weak_answers(probability, delta)
-                both = zip(values.tolist(), factors.tolist(), strict=True)
-                scored |= {
-                    good[at].id: None if of_two else answer
-                    for at, answer, of_two in zip(stated, both, found.two_genres, strict=True)
-                }
-            partial.add(batch, digests, scored)
+        taken_out: list[tuple[str, int]] = []
+        batches = _begun(rest, partial, levs, relevant, taken_out)
+        for batch in begun_ahead(batches, levs.ahead):
+            encoded = list(levs.of(batch.new, skipped))
+            partial.recognise([*batch.answered, *(case for case, _ in encoded)])
+            found = _factors(verifier, encoded, levs.no_statement(batch.new), relevant)
+            stated = {case: factor for case, factor in found.items() if factor is not None}
+            probability = probability_same_author([*stated.values()], prior_same_author)
+            values = without_weak_answers(probability, delta).tolist()
+            pairs = zip(values, stated.values(), strict=True)
+            answers = dict.fromkeys(found) | dict(zip(stated, pairs, strict=True))
+            partial.add(batch.cases, batch.digests, answers)
         partial.finish()
+    calibrated = verifier.calibration is not None
+    names, changed = verifier.genre_names, verifier.changed
     return Predicted(
         output,
         partial.answers,
@@ -182,12 +151,7 @@ def predict(
         len(partial.without_statement),
         0 if relevant is None else relevant.texts,
         (
-            *cautions_of_many(
-                calibrated,
-                relevant,
-                verifier.genre_names,
-                changed=verifier.changed,
-            ),
+            *cautions_of_many(calibrated, relevant, names, changed=changed),
             *passages_taken_out(taken_out),
             *no_statement(partial.without_statement),
         ),
@@ -201,15 +165,87 @@ def _check_new(output: Path) -> None:
 
 
 @contextmanager
-def _listed_once(skipped: list[InputError]) -> Iterator[list[InputError]]:
-    """For what cannot be read of a population, which may be the input itself."""
+def _listed_once(skipped: list[InputError] | None) -> Iterator[list[InputError] | None]:
+    """A list for what cannot be read of a population, which may be the input itself."""
     unread: list[InputError] = []
     try:
-        yield unread
+        yield None if skipped is None else unread
     finally:
-        # Of a pair the file and line are known besides; of a text in it, the name alone.
-        listed = {told for error in skipped for told in (str(error), error.problem)}
-        skipped += [error for error in unread if str(error) not in listed]
+        if skipped is not None:
+            # Of a pair the file and line are known besides; of a text in it, the name alone.
+            listed = {problem for error in skipped for problem in (str(error), error.problem)}
+            skipped += [error for error in unread if str(error) not in listed]
+
+
+def _population(
+    path: str | Path,
+    levs: _Levs,
+    verifier: Verifier,
+    unread: list[InputError] | None,
+    watch: Watch,
+) -> tuple[Population, str]:
+    """The population, and a digest of all its texts."""
+    digest = sha256()
+
+    def encode(documents: Sequence[Document]) -> Iterator[Levs | InputError]:
+        for document in documents:
+            digest.update(_key(document))
+        return levs.encode(documents)
+
+    encode.ahead = levs.ahead  # type: ignore[attr-defined]
+    with watch("population") as on_documents:
+        population = read_population(
+            path, encode, verifier=verifier, skipped=unread, on_documents=on_documents
+        )
+    return population, digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Some cases of the input."""
+
+    cases: list[Case]
+    digests: list[bytes]
+    answered: list[Case]  # those of them that a run before has answered
+    new: list[Case]  # the others, without the passages that their sides share
+
+
+def _begun(
+    cases: Iterator[Case],
+    partial: PartialAnswers,
+    levs: _Levs,
+    population: Population | None,
+    taken_out: list[tuple[str, int]],
+) -> Iterator[_Batch]:
+    """The cases in batches whose new texts are being encoded."""
+    recurring = None if population is None else population.recurring
+    while batch := list(islice(cases, _CASES_AT_ONCE)):
+        digests = [digest_of(case) for case in batch]
+        known = [digest in partial for digest in digests]
+        new = []
+        for whole in compress(batch, map(not_, known)):
+            case, taken = without_shared_passages(whole, recurring)
+            new.append(case)
+            taken_out.extend(taken)
+        levs.begin(_texts_of(new))
+        yield _Batch(batch, digests, list(compress(batch, known)), new)
+
+
+def _factors(
+    verifier: Verifier,
+    encoded: Sequence[tuple[Case, tuple[Levs, Levs]]],
+    without_statement: set[str],
+    population: Population | None,
+) -> dict[str, float | None]:
+    """The log Bayes factor of each case by its id; None where no statement is made."""
+    factors: dict[str, float | None] = {case.id: None for case, _ in encoded}
+    stated = [(case.id, levs) for case, levs in encoded if case.id not in without_statement]
+    if stated:
+        first, second = zip(*(levs for _, levs in stated), strict=True)
+        scored = verifier.scorer(first, second, population)
+        rows = zip(stated, scored.log_bayes_factor.tolist(), scored.two_genres, strict=True)
+        factors |= {id: None if two_genres else factor for (id, _), factor, two_genres in rows}
+    return factors
 
 
 class _Levs:
@@ -217,18 +253,20 @@ class _Levs:
 
     def __init__(
         self,
-        encode: Encode,
+        encode: EncoderPool,
         no_statement_on: Callable[[Sequence[Document]], BoolArray],
         most_bytes: int,
     ) -> None:
         self._encode, self._no_statement_on = encode, no_statement_on
         self._most_bytes = most_bytes
-        self.ahead = ahead_of(encode)
+        self.ahead = encode.ahead
         self._bytes = 0  # of those that are kept
         self._kept: OrderedDict[bytes, Levs | InputError] = OrderedDict()
         # Those that are being encoded, in order, and where each will be.
         self._begun: OrderedDict[bytes, Iterator[Levs | InputError]] = OrderedDict()
-        self._foreign: dict[bytes, bool] = {}  # of those that are kept or begun, where asked for
+        self._foreign: dict[
+            bytes, bool
+        ] = {}  # of those that are kept: whether no statement is made
         self.encoded = 0
 
     def begin(self, documents: Sequence[Document]) -> list[bytes]:
@@ -245,7 +283,7 @@ class _Levs:
         return keys
 
     def encode(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-        """Of each document its LEV, or why it has none: begun now, waited for when asked for."""
+        """The LEV of each document, or why it has none: begun now, waited for when it is taken."""
         self.begin(documents)
         return self._waited_for(documents)
 
@@ -267,31 +305,28 @@ class _Levs:
             self._foreign.pop(key, None)
         yield from levs
 
-    def foreign(self, cases: Sequence[Case]) -> set[str]:
-        """The ids of cases with a text that is not running prose that the model knows."""
-        texts = _texts_of(cases)
-        keys = self.begin(texts)
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._foreign}
-        told = self._no_statement_on(list(new.values()))
-        self._foreign |= zip(new, told.tolist(), strict=True)
+    def no_statement(self, cases: Sequence[Case]) -> set[str]:
+        """The ids of cases with a text that is not running prose of a kind that the model knows."""
+        texts = {_key(text): text for text in _texts_of(cases)}
+        new = [key for key in texts if key not in self._foreign]
+        found = self._no_statement_on([texts[key] for key in new])
+        flags = {key: self._foreign.get(key, False) for key in texts}
+        flags |= zip(new, found.tolist(), strict=True)
+        self._foreign |= {key: flags[key] for key in new if key in self._kept}
         return {
             case.id
             for case in cases
-            if any(self._foreign[_key(text)] for text in chain(*documents_of(case)))
+            if any(flags[_key(text)] for text in chain(*documents_of(case)))
         }
 
     def of(
         self, cases: Sequence[Case], skipped: list[InputError] | None
-    ) -> tuple[list[Case], list[Levs], list[Levs]]:
-        """The cases whose texts all could be encoded, and the LEVs of both their sides."""
+    ) -> Iterator[tuple[Case, tuple[Levs, Levs]]]:
+        """The cases whose texts all could be encoded, with the LEVs of both their sides."""
         levs = self._waited_for(_texts_of(cases))
-        good = []
-        sides: tuple[list[Levs], list[Levs]] = [], []
         for case in cases:
-            encoded = [[(text, next(levs)) for text in side] for side in documents_of(case)]
-            errors = (
-                lev.at(text.id) for text, lev in chain(*encoded) if isinstance(lev, InputError)
-            )
+            sides = [[(text, next(levs)) for text in side] for side in documents_of(case)]
+            errors = (lev.at(text.id) for text, lev in chain(*sides) if isinstance(lev, InputError))
             if (error := next(errors, None)) is not None:
                 if isinstance(case, Pair) and case.place:
                     error = type(error)(str(error), *case.place)
@@ -299,25 +334,12 @@ class _Levs:
                     raise error
                 skipped.append(error)
                 continue
-            good.append(case)
             # A text that a side has several times counts once, as in a single comparison.
-            for levs_of_side, side in zip(sides, encoded, strict=True):
-                rows = [lev for _, lev in side if not isinstance(lev, InputError)]
-                levs_of_side.append(each_once(joined(rows)))
-        return good, *sides
-
-
-class _Population:
-    """Encodes the texts of a population, and takes the digest of them all."""
-
-    def __init__(self, levs: _Levs) -> None:
-        self._levs, self.ahead = levs, levs.ahead
-        self.digest = sha256()
-
-    def __call__(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-        for document in documents:
-            self.digest.update(_key(document))
-        return self._levs.encode(documents)
+            first, second = (
+                each_once(joined([lev for _, lev in side if not isinstance(lev, InputError)]))
+                for side in sides
+            )
+            yield case, (first, second)
 
 
 def _size(lev: Levs | InputError) -> int:

@@ -167,7 +167,7 @@ class PartialAnswers:
         self._written += len(lines)
 
     def finish(self) -> None:
-        """All is found: the file gets its name. One without a single answer is no file."""
+        """Give the file its name; without a single answer, that is an error."""
         os.fsync(self._file.fileno())
         self.close()
         if not self._order and self._before:

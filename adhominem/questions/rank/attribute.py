@@ -8,7 +8,7 @@ from typing import Any
 
 import adhominem
 from adhominem.errors import InputError
-from adhominem.evaluation.attribution import macro_f1
+from adhominem.evaluation.pan import macro_f1
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from adhominem.arrays import AnyLevs, BoolArray, FloatArray, joined
-from adhominem.evaluation.attribution import macro_f1
+from adhominem.evaluation.pan import macro_f1
 from adhominem.questions.known import MOST_POPULATION, LevStore, enough_others, in_turn
 from adhominem.questions.rank.pool import TextPool
 from adhominem.questions.rank.posterior import NONE, answers

@@ -24,7 +24,6 @@ from docx.shared import Inches, Mm, Pt, RGBColor
 from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 
-from adhominem.evaluation.plot_style import house_style
 from adhominem.harmless import harmless
 from adhominem.questions.report.candidates import AnyReport
 from adhominem.questions.report.formats import attach_to_docx, data_of
@@ -39,6 +38,7 @@ from adhominem.questions.report.page import (
     text_of,
 )
 from adhominem.render import layout, summary
+from adhominem.render.drawing_png import drawing_png
 from adhominem.verify.explanation import Explanation
 
 _WIDE = 174.0  # mm of text on A4
@@ -47,8 +47,6 @@ _LONGEST_PROPERTY = 255  # characters: python-docx refuses more
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 # What comes after a border and a shade among the properties of a paragraph: Word wants an order.
 _AFTER_SHADE = ("tabs", "suppressAutoHyphens", "spacing", "ind", "contextualSpacing", "jc", "rPr")
-_POINTS, _DOTS = 72, 200  # to an inch, of drawings
-_ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 _UNWRITABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -148,7 +146,7 @@ def _element(document: WordDocument, element: Element, *, boxed: bool) -> None:
             _facts(document, element)
         case "figure":
             drawing, caption = element
-            data, inches = _drawing_png(drawing)
+            data, inches = drawing_png(drawing)
             document.add_picture(io.BytesIO(data), width=Inches(min(inches, _WIDE / 25.4)))
             document.add_paragraph(_plain(text_of(caption)), "Caption")
         case "div" if style_of(element) == "beware":
@@ -280,71 +278,6 @@ def _heat_maps(document: WordDocument, explanation: Explanation) -> None:
                 colour = layout.contribution_colour(level.contribution).removeprefix("#")
                 run._r.get_or_add_rPr().append(_shading(colour))
             paragraph.add_run(" ")
-
-
-def _drawing_png(svg: Element) -> tuple[bytes, float]:
-    """A drawing of ours as PNG, and its width in inches; a unit of the drawing is a point.
-
-    It is an SVG made of what `drawing.html` has: Word shows none.
-    """
-    wide, high = map(float, svg.get("viewbox", "").split()[2:])
-    with house_style():
-        from matplotlib.figure import Figure
-        from matplotlib.patches import Circle, Rectangle
-
-        figure = Figure(figsize=(wide / _POINTS, high / _POINTS), dpi=_DOTS)
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.set(xlim=(0, wide), ylim=(high, 0))
-        axes.axis("off")
-        for order, item in enumerate(svg):
-
-            def number(name: str, item: Element = item) -> float:
-                return float(item.get(name, 0))
-
-            match item.tag:
-                case "polyline":
-                    points = [point.split(",") for point in item.get("points", "").split()]
-                    (line,) = axes.plot(
-                        [float(x) for x, _ in points],
-                        [float(y) for _, y in points],
-                        color=item.attrib["stroke"],
-                        linewidth=number("stroke-width"),
-                        zorder=order,
-                        solid_capstyle="butt",
-                    )
-                    if dashes := item.get("stroke-dasharray", ""):
-                        parts = [float(part) / number("stroke-width") for part in dashes.split()]
-                        line.set_dashes(parts)
-                case "rect":
-                    corner, size = (number("x"), number("y")), (number("width"), number("height"))
-                    axes.add_patch(
-                        Rectangle(corner, *size, color=item.attrib["fill"], lw=0, zorder=order)
-                    )
-                case "circle":
-                    axes.add_patch(
-                        Circle(
-                            (number("cx"), number("cy")),
-                            number("r"),
-                            facecolor=item.attrib["fill"],
-                            edgecolor=item.attrib["stroke"],
-                            lw=1,
-                            zorder=order,
-                        )
-                    )
-                case _:
-                    axes.text(
-                        number("x"),
-                        number("y"),
-                        harmless(item.text or "").replace("$", r"\$"),
-                        ha=_ANCHORS[item.get("text-anchor", "start")],
-                        fontsize=number("font-size"),
-                        fontweight="bold" if item.get("font-weight") else "normal",
-                        color=item.attrib["fill"],
-                        zorder=order,
-                    )
-        data = io.BytesIO()
-        figure.savefig(data, format="png", dpi=_DOTS, metadata={"Software": None})
-    return data.getvalue(), wide / _POINTS
 
 
 def _packed(document: WordDocument) -> bytes:

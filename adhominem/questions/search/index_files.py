@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.index.build import Writer, clear, compacted, opened, removed
+from adhominem.index.build import Writer, clear, compacted, finished, opened, removed
 from adhominem.index.chance import TRIALS, measure_chance
 from adhominem.index.files import MANIFEST, Manifest, write_arrays, write_manifest
-from adhominem.index.finish import finished
 from adhominem.index.milvus import MilvusAddress, fill_collection
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
-from adhominem.jobs.engines import encoder_on, taken
+from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
 from adhominem.jobs.workers import encoded_batches
 from adhominem.model.folder import DEFAULT_MODEL
@@ -71,18 +70,19 @@ def index_files(
 ) -> Indexed:
     """Build an index of texts, or add texts to one, or remove some.
 
-    Texts that stand in the index already are passed over: so a run that was stopped goes on where
-    it was. With `join_authors`, all texts of an author are one. Texts themselves are not kept
-    unless `keep_texts`. `hash_ids` is a file with a key: ids and authors are then hashed with it.
-    `remove` names ids or authors. `compact` writes the shards again without removed texts. `check`
-    compares all files with their hashes first. What chance brings up is measured by so many
-    `trials`. `milvus` is the address of a collection that is brought to what the index is then:
-    `milvus://HOST:PORT/COLLECTION`. With the `engine` `ray`, texts are encoded on a Ray cluster.
-    What cannot be read goes to `skipped`; without it, the first such thing is raised.
+    Texts that are in the index already are passed over: so a run that was stopped goes on where it
+    was. With `join_authors`, all texts of an author are one. Texts themselves are not kept unless
+    `keep_texts`. `hash_ids` is a file with a key: ids and authors are then hashed with it. `remove`
+    names ids or authors. `compact` writes the shards again without removed texts. `check` compares
+    all files with their hashes first. What chance brings up is measured by this many `trials`,
+    searches for texts of the index. `milvus` is the address of a collection that is brought to what
+    the index is then: `milvus://HOST:PORT/COLLECTION`. With the `engine` `ray`, texts are encoded
+    on a Ray cluster. What cannot be read goes to `skipped`; without it, the first such thing is
+    raised.
     """
     began, folder = time.monotonic(), path_of(output)
     if milvus is not None:
-        MilvusAddress.of(milvus)  # refuses what is none before the work
+        MilvusAddress.of(milvus)  # refuses what is not an address before the work
     with reading(corpora, "indexing", watch) as (sources, on_bytes), locked(folder):
         key = None if hash_ids is None else read_key(path_of(hash_ids))
         if not sources and not (folder / MANIFEST).exists():
@@ -106,7 +106,8 @@ def index_files(
             write_manifest(folder, manifest)
         writer = Writer(folder, manifest, key)
         if sources:
-            texts = _documents(sources, join_authors, skipped, on_bytes)
+            texts = _documents(sources, skipped, on_bytes)
+            texts = _joined(texts) if join_authors else texts
             with encoder_on(engine, model, verifier, jobs, device, folder) as encode:
                 new = stop_or_skip(writer.new(texts), skipped)
                 for batch in map(list, encoded_batches(new, encode)):
@@ -118,7 +119,7 @@ def index_files(
                     for document, lev, is_foreign in stop_or_skip(rows, skipped):
                         writer.add(document, lev, foreign=is_foreign)
                         if not writer.waiting:
-                            taken(encode)
+                            encode.written()
                 writer.flush()
         manifest = writer.manifest
         if not manifest.texts and not remove:
@@ -184,23 +185,11 @@ def read_key(path: Path) -> bytes:
 
 def _documents(
     sources: Sequence[Source],
-    join_authors: bool,
     skipped: list[InputError] | None,
-    on_bytes: object,
-) -> Iterable[Document]:
-    documents = _read(sources, skipped, on_bytes)
-    return _joined(documents) if join_authors else documents
-
-
-def _read(
-    sources: Sequence[Source], skipped: list[InputError] | None, on_bytes: object
+    on_bytes: Callable[[int], None],
 ) -> Iterator[Document]:
     for source in sources:
-        yield from source.documents(
-            author_required=False,
-            skipped=skipped,
-            on_bytes=on_bytes,  # type: ignore[arg-type]
-        )
+        yield from source.documents(author_required=False, skipped=skipped, on_bytes=on_bytes)
 
 
 def _joined(documents: Iterable[Document]) -> Iterator[Document]:

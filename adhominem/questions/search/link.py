@@ -2,11 +2,11 @@
 
 An account is an author, or a text whose author is not known. Each text is searched for among the
 texts of other accounts; the accounts that come up are compared as wholes, several texts a side. How
-many such links are to be expected by chance is told twice, and the larger number counts. Accounts
-are drawn at random: the tail of their Bayes factors, times the number of all pairs of accounts. And
-of the pairs that came up, those after the first half as many as there are accounts are mostly
-false: their number is taken to go on falling as it does there. The second sees what pairs drawn at
-random are too few to show: a few accounts of a kind, all alike.
+many such links are to be expected by chance is estimated twice, and the larger number counts.
+Accounts are drawn at random: the tail of their Bayes factors, times the number of all pairs of
+accounts. And among the pairs that came up, those after the first half as many as there are accounts
+are mostly false: their number is taken to go on falling as it does there. The second estimate sees
+what pairs drawn at random are too few to show: a few accounts of a kind, all alike.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,25 +29,32 @@ from adhominem.index.chance import tail
 from adhominem.index.packing import packed_and_back
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
+from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.search.search import cautions_of_index, of_foreign
+from adhominem.questions.verify.files import note_model
 from adhominem.records import strict_json, to_json
 from adhominem.score.decision import VerbalScale
+from adhominem.text.files import check_not_read, noting_inputs
+from adhominem.text.writing import write_whole
 from adhominem.verify.case_cautions import cautions_of_many
 from adhominem.verify.cautions import Caution
+from adhominem.verify.verifier import load
 
-RATE = 0.1  # expected share of false links, up to which links are told
+RATE = 0.1  # expected share of false links, up to which links are listed
 NOT_A_VERDICT = (
     "A link says that two accounts should be looked at, not that they are one person. A wrong link "
     "can harm people who have nothing to do with each other: let a person decide each, by more "
     "than style"
 )
-_NEAREST = 5  # texts of other accounts that are looked at for each text
+_NEAREST = 5  # texts of other accounts that come up for each text
 _TEXTS = 8  # of an account that are compared, at most
 _DRAWN = 1_000  # pairs of accounts that show what chance does
 _AT_ONCE = 32  # texts that are searched for together
 _CHANCE_BEGINS, _CHANCE_ENDS = 0.5, 1.5  # pairs that came up, as shares of the accounts
 _FEWEST = 20  # of these: fewer say nothing
 _LOG_10 = log(10)
+FORMATS = {".csv": "csv", ".jsonl": "jsonl", ".html": "html", ".htm": "html"}
 COLUMNS = (
     "first",
     "second",
@@ -78,7 +86,7 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class LinkedAccounts:
     """Accounts that links hold together."""
 
     accounts: tuple[str, ...]
@@ -96,7 +104,7 @@ class Links:
     looked_at: int  # pairs of accounts that came up
     drawn: int  # pairs of accounts that show what chance does
     links: tuple[Link, ...]  # the strongest first
-    groups: tuple[Group, ...]
+    groups: tuple[LinkedAccounts, ...]
     sharing: tuple[tuple[str, str], ...]  # accounts that came up, but share passages: not compared
     warnings: tuple[Caution, ...]  # of the model and of the index
     model: str
@@ -105,8 +113,7 @@ class Links:
 
     def to_json(self) -> dict[str, Any]:
         """For programs."""
-        told: dict[str, Any] = to_json(self)
-        return {**told, "note": NOT_A_VERDICT}
+        return {**to_json(self), "note": NOT_A_VERDICT}
 
     def table(self, format: str) -> str:
         """The links as a file for people to decide by: `csv` or `jsonl`."""
@@ -131,6 +138,52 @@ def _cell(value: object) -> object:
     return value
 
 
+def link_index(
+    index: str | Path,
+    *,
+    output: str | Path | None = None,
+    model: str | Path = DEFAULT_MODEL,
+    rate: float = RATE,
+    limit: int | None = None,
+    seed: int = 0,
+    scale: str | Path | None = None,
+    watch: Watch = unwatched,
+) -> Links:
+    """Pairs and groups of accounts of an index that may be one person, for people to decide.
+
+    An account is an author, or a text without one. Links are listed up to an expected share `rate`
+    of false ones. If there are more than `limit` texts, this many are searched for. An `output`
+    that ends in .csv or .jsonl gets a row for each link, with room for a decision; one that ends in
+    .html a page.
+    """
+    format = ""
+    if output is not None:
+        format = FORMATS.get(Path(output).suffix.lower(), "")
+        if not format:
+            raise OptionError(f"{output} has no known ending; expected {', '.join(FORMATS)}")
+    with noting_inputs():
+        verbal_scale = VerbalScale.read(scale) if scale else None
+        verifier = load(model)
+        note_model(model)
+        if output is not None:
+            check_not_read(output)
+        searcher = Searcher(index, verifier)
+        count = len(searcher.store) if limit is None else min(limit, len(searcher.store))
+        with watch("linking", count) as on_texts:
+            links = link_accounts(
+                searcher, rate=rate, limit=limit, seed=seed, scale=verbal_scale, on_texts=on_texts
+            )
+        if output is not None:
+            with write_whole(Path(output)) as file:
+                if format == "html":
+                    from adhominem.questions.search.page import link_page
+
+                    file.write(link_page(links))
+                else:
+                    file.write(links.table(format))
+    return links
+
+
 def link_accounts(
     searcher: Searcher,
     *,
@@ -142,13 +195,13 @@ def link_accounts(
 ) -> Links:
     """Pairs and groups of accounts of an index that may be one person.
 
-    Those are told that are strong enough for at most a share `rate` of them to be expected to be
-    false. Of more than `limit` texts, so many are drawn and searched for. Texts on which no
-    statement is made are left out.
+    Links are listed that are strong enough for at most a share `rate` of them to be expected to be
+    false. If there are more than `limit` texts, this many are drawn and searched for. Texts on
+    which no statement is made are left out.
     """
     if not 0 < rate <= 1:
         raise OptionError(f"the rate is {rate}; expected more than 0, up to 1")
-    store, scale = searcher.store, scale or VerbalScale()
+    store, verifier, scale = searcher.store, searcher.verifier, scale or VerbalScale()
     rng = np.random.default_rng(seed)
     owners: dict[int, list[int]] = {}
     texts = store.shuffled[~store.foreign[store.shuffled]]
@@ -172,7 +225,7 @@ def link_accounts(
     shares = _false_shares(factors[1], by_chance, len(owners), searched)
     order = np.argsort(-factors[1], kind="stable")
     links = []
-    for at in order[: int((shares <= rate).sum())].tolist():
+    for at, share in zip(order.tolist(), shares[shares <= rate].tolist(), strict=False):
         first, second = brought_up[pairs[at]]
         strength = float(factors[0][at]) / _LOG_10
         links.append(
@@ -184,7 +237,7 @@ def link_accounts(
                 log10_bayes_factor=strength,
                 verbal=scale.words(strength),
                 at_bound=bool(factors[2][at]),
-                expected_false_share=float(shares[np.flatnonzero(order == at)[0]]),
+                expected_false_share=share,
                 first_text=store.id(first),
                 second_text=store.id(second),
             )
@@ -200,21 +253,20 @@ def link_accounts(
         groups=groups_of(links),
         sharing=tuple((store.account(one), store.account(other)) for one, other in sharing),
         warnings=(
-            *_cautions_of_model(searcher),
+            *cautions_of_many(
+                verifier.calibration is not None,
+                searcher.population,
+                verifier.genre_names,
+                verifier.misleading(),
+                verifier.changed,
+            ),
             *of_foreign([store.id(at) for at in store.live[store.foreign[store.live]].tolist()]),
             *cautions_of_index(store),
         ),
-        model=searcher.verifier.name,
-        model_sha256=searcher.verifier.sha256,
+        model=verifier.name,
+        model_sha256=verifier.sha256,
         version=adhominem.__version__,
     )
-
-
-def _cautions_of_model(searcher: Searcher) -> Iterable[Caution]:
-    verifier, population = searcher.verifier, searcher.population
-    calibrated = verifier.calibration is not None
-    names, misleading = verifier.genre_names, verifier.misleading()
-    return cautions_of_many(calibrated, population, names, misleading, verifier.changed)
 
 
 def _nearest_pairs(
@@ -307,7 +359,7 @@ def _false_shares(
     return np.minimum.accumulate(shares[::-1])[::-1]
 
 
-def groups_of(links: Sequence[Link]) -> tuple[Group, ...]:
+def groups_of(links: Sequence[Link]) -> tuple[LinkedAccounts, ...]:
     """Accounts that links hold together, the largest group first."""
     group_of: dict[str, int] = {}
     members: dict[int, set[str]] = {}
@@ -321,7 +373,7 @@ def groups_of(links: Sequence[Link]) -> tuple[Group, ...]:
         members[number], weakest[number] = together, min(strengths)
         group_of.update((name, number) for name in together)
     groups = [
-        Group(accounts=tuple(sorted(names)), weakest_log10_bayes_factor=weakest[number])
+        LinkedAccounts(accounts=tuple(sorted(names)), weakest_log10_bayes_factor=weakest[number])
         for number, names in members.items()
     ]
     return tuple(sorted(groups, key=lambda group: (-len(group.accounts), group.accounts)))

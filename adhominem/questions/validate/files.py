@@ -19,7 +19,6 @@ from adhominem.model.writing import trained_on
 from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
 from adhominem.questions.validate.material import (
     Material,
-    listed,
     read_material,
     read_population_by_others,
 )
@@ -29,6 +28,7 @@ from adhominem.score.population import Population
 from adhominem.text.files import Document, check_not_read, name_of, noting_inputs, path_of
 from adhominem.text.writing import write_whole
 from adhominem.verify.case_cautions import CHANGED, UNCALIBRATED
+from adhominem.verify.cautions import listed
 from adhominem.verify.verifier import Verifier, load
 
 INPUT = "input"  # instead of a population's path: the material itself
@@ -36,7 +36,7 @@ _CASES_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
 
 
 def check_study_name(output: str | Path) -> None:
-    """Refuse a study whose file is no .json and no .html."""
+    """Refuse a study whose file is neither a .json nor an .html."""
     if Path(output).suffix.lower() not in (".json", ".html", ".htm"):
         raise OptionError(f"{output} is no .json and no .html; expected one of these")
 

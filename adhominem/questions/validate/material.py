@@ -18,9 +18,8 @@ from adhominem.score.population import Population
 from adhominem.text.excerpts import first_words
 from adhominem.text.files import Document
 from adhominem.text.readers import read_documents
+from adhominem.verify.cautions import listed
 from adhominem.verify.verifier import Verifier
-
-_NAMED = 3  # in a message
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def read_material(
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None],
 ) -> Material:
-    """All texts of known authors, each cut to its first so many words."""
+    """All texts of known authors, each cut to its first `words`."""
     material = Material([], [])
     for document in read_documents(place, skipped=skipped):
         text = document.text if words is None else first_words(document.text, words)
@@ -117,9 +116,3 @@ def read_population_by_others(
         names = listed([material.texts[at].id for at in dict.fromkeys(copied)])
         raise InputError(f"the population has copies of the material: {names}; {expected}", path)
     return population
-
-
-def listed(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are."""
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

@@ -92,7 +92,7 @@ def study_rows(
     same_author: int,
     different_authors: int,
 ) -> list[StudyRow]:
-    """The measures of a study of so many cases, with their intervals, as they are shown."""
+    """The measures of a study with these numbers of cases, as they are shown."""
     counts = {"same": same_author, "different": different_authors}
     rows = []
     for name, measure in MEASURES.items():

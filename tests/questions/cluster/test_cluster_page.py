@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adhominem.evaluation.clusters import measure_clusters
+from adhominem.evaluation.pan import measure_clusters
 from adhominem.questions.cluster.cluster import Cluster, ClusteredText, Clustering
 from adhominem.questions.cluster.page import cluster_fragment, cluster_page, odds, probability
 

@@ -6,6 +6,7 @@ import base64
 import json
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,11 +17,10 @@ import numpy as np
 import pytest
 
 from adhominem.errors import InputError
-from adhominem.evaluation import plots as plots_module
 from adhominem.evaluation.answers import Answers, answers_from
+from adhominem.evaluation.figures import FIGURES, Entropies, Picture, pictures
 from adhominem.evaluation.measures import MEASURES, Evaluation, evaluate
-from adhominem.evaluation.plots import FIGURES, Entropies, write_figures
-from adhominem.questions.evaluate.page import write_page
+from adhominem.questions.evaluate.page import tippett_plots, write_evaluation, write_page
 from adhominem.render.templates import asset
 
 if TYPE_CHECKING:
@@ -102,22 +102,20 @@ PARTS = {
 EVALUATIONS = [evaluate(answers, groups=PARTS, resamples=20) for answers in SYSTEMS]
 
 
-def written(
-    tmp_path: Path, evaluations: list[Evaluation], systems: list[Answers], version: str = "1.2.3"
-) -> Page:
-    write_page(evaluations, systems, tmp_path / "page.html", version)
+def written(tmp_path: Path, evaluations: list[Evaluation], drawn: Sequence[Picture] = ()) -> Page:
+    write_page(evaluations, drawn, tmp_path / "page.html", "1.2.3")
     return Page((tmp_path / "page.html").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Page:
-    """A page with all figures; the other tests make do with one of them."""
-    return written(tmp_path_factory.mktemp("page"), EVALUATIONS, SYSTEMS)
+def drawn() -> list[Picture]:
+    return [*tippett_plots(SYSTEMS), *pictures(SYSTEMS)]
 
 
-@pytest.fixture
-def one_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plots_module, "FIGURES", {"roc": FIGURES["roc"]})
+@pytest.fixture(scope="module")
+def whole(drawn: list[Picture], tmp_path_factory: pytest.TempPathFactory) -> Page:
+    """A page with all figures; the other tests make do without."""
+    return written(tmp_path_factory.mktemp("page"), EVALUATIONS, drawn)
 
 
 def test_all_tags_are_closed_in_order_and_the_document_is_html5(whole: Page) -> None:
@@ -163,25 +161,25 @@ def test_each_measure_has_its_meaning_its_numbers_and_their_intervals(whole: Pag
             assert cell == shown
 
 
-def test_the_best_number_is_bold_ties_and_all(one_figure: None, tmp_path: Path) -> None:
+def test_the_best_number_is_bold_ties_and_all(tmp_path: Path) -> None:
     first = replace(EVALUATIONS[0], intervals={}, groups={}, measures=dict.fromkeys(MEASURES, 0.5))
     second = replace(
         first, name="second", measures={**first.measures, "auc": 0.9, "eer": 0.2, "f1": 0.50001}
     )
-    bold = written(tmp_path, [first, second], SYSTEMS[:2]).bold
+    bold = written(tmp_path, [first, second]).bold
     rated = [name for name, measure in MEASURES.items() if measure.higher_is_better is not None]
     # Where both show the same number, both are bold, and the word itself is an example.
     assert sorted(bold) == sorted(["bold", "0.900", "0.200", *["0.500"] * 2 * (len(rated) - 2)])
-    assert written(tmp_path, [first], SYSTEMS[:1]).bold == []
+    assert written(tmp_path, [first]).bold == []
 
 
 def test_infinite_and_unknown_numbers_are_signs_and_minus_nothing_is_nothing(
-    one_figure: None, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     measures = {**EVALUATIONS[0].measures, "cllr": math.inf, "mce": math.nan, "cllr_cal": -1e-9}
     intervals = {"cllr": (0.5, math.inf), "mce": (math.nan, math.nan)}
     odd = replace(EVALUATIONS[0], measures=measures, intervals=intervals, groups={})
-    page = written(tmp_path, [odd], SYSTEMS[:1])
+    page = written(tmp_path, [odd])
     assert page.row("Cllr\N{NO-BREAK SPACE}↓") == ["∞|0.500–∞"]
     assert page.row("largest calibration error\N{NO-BREAK SPACE}↓") == ["–"]
     assert page.row("Cllr_cal\N{NO-BREAK SPACE}↓") == ["0.000"]
@@ -214,25 +212,23 @@ def test_the_parts_have_their_pairs_and_measures_and_a_part_of_one_class_has_few
     assert rows[2].count("–") == 4  # only c@1 can be told of one class
 
 
-def test_one_system_has_a_row_a_part(one_figure: None, tmp_path: Path) -> None:
-    page = written(tmp_path, EVALUATIONS[2:], SYSTEMS[2:])
+def test_one_system_has_a_row_a_part(tmp_path: Path) -> None:
+    page = written(tmp_path, EVALUATIONS[2:])
     result = EVALUATIONS[2].groups["same topic"].measures
     assert page.row("same topic")[0] == f"{result['auc']:.3f}"
     assert "Evaluation of third" in page.text
 
 
-def test_it_says_what_was_evaluated_and_what_the_bootstrap_drew(
-    one_figure: None, tmp_path: Path
-) -> None:
+def test_it_says_what_was_evaluated_and_what_the_bootstrap_drew(tmp_path: Path) -> None:
     same = int(SYSTEMS[0].same_author.sum())
-    page = written(tmp_path, EVALUATIONS, SYSTEMS)
+    page = written(tmp_path, EVALUATIONS)
     assert f"80 pairs of texts: {same} by one author, and {80 - same} by two" in page.text
     assert "The bootstrap drew pairs" in page.text
     assert "AdHominem 1.2.3" in page.text
     by_author = [replace(evaluation, resampled="authors") for evaluation in EVALUATIONS]
-    assert "The bootstrap drew authors" in written(tmp_path, by_author, SYSTEMS).text
+    assert "The bootstrap drew authors" in written(tmp_path, by_author).text
     plain = [replace(evaluation, resampled="", intervals={}) for evaluation in EVALUATIONS]
-    text = written(tmp_path, plain, SYSTEMS).text
+    text = written(tmp_path, plain).text
     assert "bootstrap" not in text
     assert "interval" not in text
 
@@ -243,31 +239,47 @@ def test_it_says_what_a_bayes_factor_is_not_and_what_cllr_1_is(whole: Page) -> N
     assert "1 is what it costs to say of every pair that the evidence speaks for neither" in text
 
 
-def test_remarks_that_differ_in_their_number_alone_come_once(
-    one_figure: None, tmp_path: Path
-) -> None:
+def test_remarks_that_differ_in_their_number_alone_come_once(tmp_path: Path) -> None:
     told = [
         replace(EVALUATIONS[0], name="a", remarks=("all have it", "1,234 values are odd")),
         replace(EVALUATIONS[1], name="b", remarks=("all have it", "5 values are odd")),
         replace(EVALUATIONS[2], name="c", remarks=("all have it",)),
     ]
-    page = written(tmp_path, told, SYSTEMS)
+    page = written(tmp_path, told)
     assert "all systems: all have it." in page.text
     assert "a (1,234), b (5): values are odd." in page.text
-    assert "5 values are odd." in written(tmp_path, told[1:2], SYSTEMS[1:2]).text
+    assert "5 values are odd." in written(tmp_path, told[1:2]).text
 
 
-def test_every_figure_is_there_with_caption_and_description(whole: Page) -> None:
+def test_every_figure_is_there_with_caption_and_description(
+    whole: Page, drawn: list[Picture]
+) -> None:
     images = [attributes for tag, attributes in whole.tags if tag == "img"]
-    assert len(images) == len(FIGURES)
-    for image, (at, drawing) in zip(images, enumerate(FIGURES.values(), 1), strict=True):
-        assert (image["alt"] or "").startswith(drawing.title)
-        assert f"Figure {at}: {drawing.title}. {drawing.caption}" in whole.text
+    assert len(images) == len(drawn) == len(SYSTEMS) + len(FIGURES)
+    for image, (at, picture) in zip(images, enumerate(drawn, 1), strict=True):
+        assert (image["alt"] or "").startswith(picture.title)
+        assert f"Figure {at}: {picture.title}. {picture.caption}" in whole.text
         data = base64.b64decode((image["src"] or "").removeprefix("data:image/svg+xml;base64,"))
         root = ElementTree.fromstring(data)
-        assert root.tag.endswith("svg")
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
         links = re.findall(rb'(?:href|src)="(.)', data)
         assert set(links) <= {b"#"}  # to parts of itself
+
+
+def test_a_system_has_its_tippett_plot_however_certain_it_is() -> None:
+    (plot,) = tippett_plots(SYSTEMS[:1])
+    assert (plot.stem, plot.title) == ("tippett", "Tippett plot")
+    assert plot.png.startswith(b"\x89PNG")
+    first, second = tippett_plots(SYSTEMS[1:])
+    assert (first.stem, second.stem) == ("tippett-1", "tippett-2")
+    assert second.title == "Tippett plot of third"
+    same = np.array([True, False])
+    for certain in (same, ~same, np.array([True, True])):  # all infinite
+        (plot,) = tippett_plots([answers_from("", certain.astype(float), None, same)])
+        assert b"nan" not in plot.svg
+        assert b"inf" not in plot.svg
+    (plot,) = tippett_plots([SYSTEMS[0].of(SYSTEMS[0].same_author)])
+    assert b"different-author pairs (0)" in plot.svg
 
 
 def test_every_head_of_a_table_says_what_it_is_the_head_of(whole: Page) -> None:
@@ -278,34 +290,31 @@ def test_every_head_of_a_table_says_what_it_is_the_head_of(whole: Page) -> None:
 
 def test_a_set_of_one_class_gives_a_page_without_numbers(tmp_path: Path) -> None:
     answers = SYSTEMS[2].of(SYSTEMS[2].same_author)
-    page = written(tmp_path, [evaluate(answers)], [answers])
+    page = written(tmp_path, [evaluate(answers)])
     assert page.row("AUC\N{NO-BREAK SPACE}↑") == ["–"]
 
 
-def test_a_name_that_is_no_text_and_a_page_written_twice_are_no_trouble(
-    one_figure: None, tmp_path: Path
-) -> None:
+def test_a_name_that_is_no_text_and_a_page_written_twice_are_no_trouble(tmp_path: Path) -> None:
     name = b"caf\xe9.jsonl".decode("utf-8", "surrogateescape")  # as Linux gives it
-    evaluation, answers = replace(EVALUATIONS[2], name=name), replace(SYSTEMS[2], name=name)
-    assert r"caf\udce9.jsonl" in written(tmp_path, [evaluation], [answers]).text
+    evaluation = replace(EVALUATIONS[2], name=name)
+    assert r"caf\udce9.jsonl" in written(tmp_path, [evaluation]).text
     first = (tmp_path / "page.html").read_bytes()
-    written(tmp_path, [evaluation], [answers])
+    written(tmp_path, [evaluation])
     assert (tmp_path / "page.html").read_bytes() == first
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
-def test_the_entropy_curves_of_a_training_come_last(one_figure: None, tmp_path: Path) -> None:
+def test_the_entropy_curves_of_a_training_come_last(tmp_path: Path) -> None:
     log = tmp_path / "training.jsonl"
     rows = [{"between_author_entropy": -5.0 + at, "within_author_entropy": -at} for at in range(3)]
     log.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     entropies = Entropies.read(log)
     assert entropies == Entropies([-5.0, -4.0, -3.0], [0.0, -1.0, -2.0])
-    path = tmp_path / "page.html"
-    write_page(EVALUATIONS[:1], SYSTEMS[:1], path, "1.2.3", entropies)
-    text = path.read_text("utf-8")
-    assert text.index("Figure 1: ROC") < text.index("Figure 2: Entropy curves")
-    names = {written.name for written in write_figures(SYSTEMS[:1], tmp_path, entropies)}
-    assert {"entropy.png", "entropy.svg"} <= names
+    drawn = pictures(SYSTEMS[:1], entropies)
+    assert [picture.stem for picture in drawn] == [*FIGURES, "entropy"]
+    write_evaluation(EVALUATIONS[:1], SYSTEMS[:1], tmp_path / "folder", "1.2.3", entropies)
+    names = {path.name for path in (tmp_path / "folder").iterdir()}
+    assert {"entropy.png", "entropy.svg", "tippett.png", "tippett.svg", "index.html"} <= names
     log.write_text('{"epoch": 1}\n', "utf-8")
     with pytest.raises(InputError, match=r"expected the training\.jsonl"):
         Entropies.read(log)
@@ -316,7 +325,8 @@ def test_the_policy_forbids_scripts_and_the_page_looks_as_without_it(
 ) -> None:
     path = tmp_path / "page.html"
     systems = systems_of(["a system"])
-    write_page([evaluate(system) for system in systems], systems, path, "0")
+    drawn = [*tippett_plots(systems), *pictures(systems)]
+    write_page([evaluate(system) for system in systems], drawn, path, "0")
     written = path.read_text("utf-8")
     policy = re.search('<meta http-equiv="Content-Security-Policy" content="[^>]+">\n', written)
     assert policy is not None

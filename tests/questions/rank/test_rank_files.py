@@ -14,7 +14,7 @@ from conftest import SmallRun, made_up_rows, write_rows
 from adhominem import attribute_problems, rank
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.evaluation.attribution import macro_f1
+from adhominem.evaluation.pan import macro_f1
 
 ROWS = made_up_rows(4, 4, "c")
 UNKNOWN = made_up_rows(1, 2, "x")

@@ -238,7 +238,7 @@ def test_names_of_training_authors_and_short_texts_are_remarked_upon(
     rows = [{**row, "author": row["author"].replace("v", "t")} for row in ROWS]
     study = tried(write_rows(tmp_path / "rows.jsonl", rows), small_run, words=60)
     (trained,) = [remark for remark in study.remarks if "was trained on" in remark]
-    assert "t0, t1, t2 and 3 more" in trained
+    assert "t0, t1, t2, t3, t4 and 1 more" in trained
     short = sum(len(row["text"].split()) < 60 for row in ROWS)
     assert any(remark.startswith(f"{short} of 30 texts have fewer") for remark in study.remarks)
 

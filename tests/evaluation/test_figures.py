@@ -15,6 +15,18 @@ import pytest
 
 from adhominem.errors import MissingExtraError, OptionError
 from adhominem.evaluation.answers import Answers, answers_from
+from adhominem.evaluation.figure_style import range_of, shorten, system_styles
+from adhominem.evaluation.figures import (
+    FIGURES,
+    draw_cross_entropy,
+    draw_det,
+    draw_entropy_curves,
+    draw_histograms,
+    draw_pav,
+    draw_reliability,
+    draw_roc,
+    pictures,
+)
 from adhominem.evaluation.likelihood_ratio import (
     cllr,
     cllr_min,
@@ -23,17 +35,6 @@ from adhominem.evaluation.likelihood_ratio import (
     reliability,
 )
 from adhominem.evaluation.pan import auc
-from adhominem.evaluation.plot_figures import (
-    draw_cross_entropy,
-    draw_det,
-    draw_histograms,
-    draw_pav,
-    draw_reliability,
-    draw_roc,
-    draw_tippett,
-)
-from adhominem.evaluation.plot_style import range_of, shorten, system_styles
-from adhominem.evaluation.plots import FIGURES, draw_entropy_curves, write_figures
 
 figure = pytest.importorskip("matplotlib.figure")
 matplotlib_text = pytest.importorskip("matplotlib.text")
@@ -102,7 +103,7 @@ def test_every_figure_draws_with_labels_and_nothing_is_clipped_or_covered(
     for axes in drawn.axes:
         assert not axes.get_tightbbox().overlaps(legend.get_window_extent())
         assert axes.get_window_extent().width > whole.width / 4  # the labels leave room for it
-    if stem in ("tippett", "histograms", "pav"):
+    if stem in ("histograms", "pav"):
         note = range_of(systems).note
         assert note in "".join(texts(drawn))
     if len(systems) > 1 and stem != "histograms":
@@ -193,21 +194,6 @@ def test_the_det_plot_marks_the_equal_error_rate_and_says_it() -> None:
     assert axes.get_xticklabels()[0].get_text().startswith("≤")
 
 
-def test_the_tippett_plot_gives_the_share_above_each_value() -> None:
-    answers = made_up(certain=8)
-    (axes,) = draw_tippett([answers]).axes
-    steps = [curve for curve in curves(axes) if len(curve[0]) > 2]
-    for same, (x, y) in zip((True, False), steps, strict=True):
-        values = answers.log_bayes_factor[answers.same_author == same] / np.log(10)
-        assert y == pytest.approx([(values > value).mean() for value in x])
-
-
-def test_the_tippett_plot_of_several_systems_has_a_panel_a_class() -> None:
-    panels = draw_tippett(THREE).axes
-    titles = [axes.get_title(loc="left") for axes in panels]
-    assert titles == ["same-author pairs", "different-author pairs"]
-
-
 def test_the_reliability_diagram_shows_each_bin_and_its_pairs() -> None:
     systems = TEN[-2:]
     above, below = draw_reliability(systems).axes
@@ -276,25 +262,19 @@ def test_no_system_is_an_error() -> None:
         draw_roc([])
 
 
-def test_the_files_are_png_and_svg_and_the_same_bytes_whoever_writes_them(tmp_path: Path) -> None:
+def test_pictures_are_png_and_svg_and_the_same_bytes_whoever_draws_them() -> None:
     import matplotlib
 
     systems = [made_up("$x$ < 字", certain=8)]
-    first = write_figures(systems, tmp_path / "first")
+    first = pictures(systems)
     with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": None, "axes.facecolor": "red"}):
-        second = write_figures(systems, tmp_path / "second")
-    assert [path.name for path in first] == [
-        f"{stem}{suffix}" for stem in FIGURES for suffix in (".png", ".svg")
-    ]
-    assert sorted((tmp_path / "first").iterdir()) == sorted(first)  # and nothing half written
-    for one, other in zip(first, second, strict=True):
-        assert one.read_bytes() == other.read_bytes(), one
-        if one.suffix == ".png":
-            assert one.read_bytes().startswith(b"\x89PNG\r\n")
-        else:
-            root = ElementTree.fromstring(one.read_text("utf-8"))
-            assert root.tag == "{http://www.w3.org/2000/svg}svg"
-            assert "date" not in one.read_text("utf-8")
+        second = pictures(systems)
+    assert [picture.stem for picture in first] == list(FIGURES)
+    assert first == second
+    for picture in first:
+        assert picture.png.startswith(b"\x89PNG\r\n")
+        assert ElementTree.fromstring(picture.svg).tag == "{http://www.w3.org/2000/svg}svg"
+        assert b"date" not in picture.svg
 
 
 def test_every_figure_has_a_title_and_one_sentence_on_how_to_read_it() -> None:
@@ -315,11 +295,11 @@ def test_matplotlib_is_loaded_by_the_first_figure_and_pyplot_never() -> None:
 import sys
 import numpy as np
 import adhominem.questions.evaluate.page
-from adhominem.evaluation import plot_figures, plots
+from adhominem.evaluation import figure_style, figures
 from adhominem.evaluation.answers import answers_from
 assert "matplotlib" not in sys.modules
 systems = [answers_from("", np.array([0.2, 0.6]), None, np.array([False, True]))]
-plots.svg_of(plot_figures.draw_roc(systems))
+figure_style.svg_of(figures.draw_roc(systems))
 assert "matplotlib.pyplot" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,21 +1,42 @@
-"""The figures of an evaluation, of one system or of several overlaid.
+"""The figures of an evaluation, of one system or of several overlaid; the course of a training.
 
-Histograms and the Tippett plot show the Bayes factors of each class; ROC and DET how well a system
-tells the classes apart, over all thresholds; reliability, cross-entropy and PAV whether it means
-what it says.
+Histograms show the Bayes factors of each class (as the Tippett plot does, see `render.tippett`);
+ROC and DET how well a system tells the classes apart, over all thresholds; reliability,
+cross-entropy and PAV whether it means what it says. matplotlib is imported when the first figure is
+drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from math import ceil
+from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray
+from adhominem.errors import InputError, OptionError
 from adhominem.evaluation.answers import Answers
+from adhominem.evaluation.figure_style import (
+    LOG_10,
+    UNIT,
+    Canvas,
+    Range,
+    SystemStyle,
+    house_style,
+    log10_bayes_factor,
+    mark_at_rim,
+    nothing_to_draw,
+    png_of,
+    range_of,
+    shorten,
+    svg_of,
+    system_styles,
+)
 from adhominem.evaluation.likelihood_ratio import (
     empirical_cross_entropy,
     equal_error_rate,
@@ -23,20 +44,9 @@ from adhominem.evaluation.likelihood_ratio import (
 )
 from adhominem.evaluation.palette import DIFFERENT, GREY, LINES, SAME
 from adhominem.evaluation.pan import auc
-from adhominem.evaluation.plot_style import (
-    LOG_10,
-    UNIT,
-    Canvas,
-    Range,
-    SystemStyle,
-    figure_of_systems,
-    log10_bayes_factor,
-    mark_at_rim,
-    range_of,
-    shorten,
-    system_styles,
-)
 from adhominem.statistics import pool
+from adhominem.text.readers import stop_or_skip
+from adhominem.text.streams import read_json_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +55,6 @@ if TYPE_CHECKING:
 
 
 _X_LABEL = "log₁₀ Bayes factor   (← speaks for two authors | for one author →)"
-_MOST_STEPS = 800  # more could not be seen
 _MOST_BINS, _FEWEST_BINS = 40, 9
 # The rates that the axes of a DET plot may begin, end, and have their ticks at.
 _RATES = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
@@ -54,63 +63,80 @@ _DOTTED = "...."
 _BELOW_ONE = 0.6  # where a logarithmic axis of numbers begins, so that a 1 is seen
 _HIGHEST_COST = 2.0  # bits that the axis shows at most
 
+Draw = Callable[[Sequence[Answers]], "Figure"]
 
-@figure_of_systems("Tippett plot: how often the evidence is how strong")
-def draw_tippett(systems: Sequence[Answers], title: str) -> Figure:
-    """The share of each class whose Bayes factor is greater than x.
 
-    Several systems get a panel a class: in one, it could not be seen which two curves belong
-    together.
+@dataclass(frozen=True)
+class Drawing:
+    """A kind of figure: what it is called, how to read it, what draws it."""
+
+    title: str
+    caption: str
+    draw: Draw
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure that is drawn."""
+
+    stem: str  # of its files
+    title: str
+    caption: str
+    png: bytes
+    svg: bytes
+
+
+FIGURES: dict[str, Drawing] = {}  # by the stem of the file
+
+
+def pictures(systems: Sequence[Answers], entropies: Entropies | None = None) -> list[Picture]:
+    """All figures of these systems; the same systems give the same bytes."""
+    drawings = dict(FIGURES)
+    if entropies is not None:
+        drawings["entropy"] = Drawing(
+            "Entropy curves",
+            "How far the model takes authors to differ, and the texts of one author, after each "
+            "epoch of its training; the paper's rise between authors and fall within.",
+            lambda systems: _entropy_figure(entropies),
+        )
+    drawn = []
+    for stem, drawing in drawings.items():
+        figure = drawing.draw(systems)
+        drawn.append(Picture(stem, drawing.title, drawing.caption, png_of(figure), svg_of(figure)))
+    return drawn
+
+
+def _figure(
+    title: str, caption: str, *, both_classes: bool = False
+) -> Callable[[Callable[[Sequence[Answers], str], Figure]], Draw]:
+    """Make a function that draws systems under a title one of the FIGURES.
+
+    It gets at least one system; with `both_classes`, same-author and different-author pairs of
+    each, or else a note is drawn in place of the figure.
     """
-    shown, frame = system_styles(systems), range_of(systems)
-    if len(systems) == 1:
-        pairs = systems[0].same_author
-        one = SystemStyle(f"same-author pairs ({pairs.sum():,})", SAME, "-")
-        two = SystemStyle(f"different-author pairs ({(~pairs).sum():,})", DIFFERENT, LINES[1])
-        canvas = Canvas(title, 3.3, [one.name, two.name])
-        (axes,) = canvas.axes()
-        panels = [axes]
-        axes.set_title(shown[0].name, loc="left", parse_math=False)
-        handles = [
-            _draw_shares(axes, systems[0], True, frame, one),
-            _draw_shares(axes, systems[0], False, frame, two),
-        ]
-    else:
-        canvas = Canvas(title, 5.6, [style.name for style in shown])
-        panels = canvas.axes(2, share_x=True)
-        for axes, same in zip(panels, (True, False), strict=True):
-            axes.set_title("same-author pairs" if same else "different-author pairs", loc="left")
-            handles = [
-                _draw_shares(axes, answers, same, frame, style)
-                for answers, style in zip(systems, shown, strict=True)
-            ]
-    for axes in panels:
-        axes.axvline(0, color=GREY, linewidth=0.8)
-        axes.set(xlim=(frame.low, frame.high), ylim=UNIT)
-        axes.set_ylabel("share of pairs with\na larger Bayes factor")
-    panels[-1].set_xlabel(_X_LABEL)
-    canvas.note(frame.note)
-    return canvas.finish(handles)
+
+    def decorate(draw: Callable[[Sequence[Answers], str], Figure]) -> Draw:
+        @wraps(draw)
+        def drawn(systems: Sequence[Answers]) -> Figure:
+            if not systems:
+                raise OptionError("there is no system to draw; expected one or more")
+            with house_style():
+                if both_classes and any(len(np.unique(a.same_author)) < 2 for a in systems):
+                    return nothing_to_draw(title)
+                return draw(systems, title)
+
+        FIGURES[draw.__name__.removeprefix("draw_")] = Drawing(title, caption, drawn)
+        return drawn
+
+    return decorate
 
 
-def _draw_shares(
-    axes: Axes, answers: Answers, same: bool, frame: Range, style: SystemStyle
-) -> Line2D:
-    values = np.sort(log10_bayes_factor(answers)[answers.same_author == same])
-    inside = np.unique(values[(values > frame.low) & (values < frame.high)])
-    if len(inside) > _MOST_STEPS:
-        inside = np.union1d(np.linspace(frame.low, frame.high, _MOST_STEPS), [0.0])  # exact at 0
-    steps = np.concatenate([[frame.low], inside, [frame.high]])
-    above = len(values) - np.searchsorted(values, steps, side="right")
-    shares = above / len(values) if len(values) else np.full(len(steps), np.nan)
-    (line,) = axes.step(steps, shares, where="post", **style.line)
-    for infinity, at, marker in ((-np.inf, 0, "<"), (np.inf, -1, ">")):
-        if (values == infinity).any():
-            mark_at_rim(axes, steps[at], shares[at], marker, style)
-    return line
-
-
-@figure_of_systems("Bayes factors of same-author and different-author pairs")
+@_figure(
+    "Bayes factors of same-author and different-author pairs",
+    "The further the two heaps lie apart, the better the classes are told apart; a "
+    "same-author pair left of 0, or a different-author pair right of it, is evidence that "
+    "misleads.",
+)
 def draw_histograms(systems: Sequence[Answers], title: str) -> Figure:
     """The Bayes factors of each class; a panel a system."""
     from matplotlib.patches import Patch
@@ -153,7 +179,7 @@ def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
         counts, _ = np.histogram(values[(values >= frame.low) & (values <= frame.high)], edges)
         if same:
             axes.stairs(counts * percent, edges, fill=True, color=color, alpha=0.3)
-        else:  # to be told apart in grey
+        else:  # to differ in grey, too
             axes.stairs(counts * percent, edges, fill=False, edgecolor=color, hatch=_DOTTED, lw=0)
         axes.stairs(counts * percent, edges, color=color, linestyle=line, linewidth=1)
         # Set off from the rest, and the classes side by side: they stand for no place on the axis.
@@ -173,7 +199,13 @@ def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
     axes.set_ylim(bottom=0)
 
 
-@figure_of_systems("ROC: hits and false alarms at every threshold", both_classes=True)
+@_figure(
+    "Hits and false alarms at every threshold (ROC)",
+    "Each threshold on the values gives a point; a curve closer to the upper left corner is "
+    "better, the grey line is guessing, and the area under the curve (AUC) is how often a "
+    "same-author pair has the higher value of two.",
+    both_classes=True,
+)
 def draw_roc(systems: Sequence[Answers], title: str) -> Figure:
     """The hit rate over the false alarm rate, by thresholds on the values, as PAN's AUC is."""
     from matplotlib.lines import Line2D
@@ -195,7 +227,13 @@ def draw_roc(systems: Sequence[Answers], title: str) -> Figure:
     return canvas.finish([*handles, chance])
 
 
-@figure_of_systems("DET: the trade-off between misses and false alarms", both_classes=True)
+@_figure(
+    "The trade-off between misses and false alarms (DET)",
+    "The same two errors enlarged where they are rare: a curve closer to the lower left corner "
+    "is better, and the dot marks where misses and false alarms are equally frequent (on the "
+    "convex hull of the curve, so that it may lie below the curve itself).",
+    both_classes=True,
+)
 def draw_det(systems: Sequence[Answers], title: str) -> Figure:
     """Misses over false alarms, of the Bayes factors, on axes where two bell curves give a line."""
     from matplotlib.lines import Line2D
@@ -257,7 +295,12 @@ def _deviates(rates: FloatArray) -> FloatArray:
     return np.array([NormalDist().inv_cdf(rate) for rate in rates.tolist()])
 
 
-@figure_of_systems("Reliability: what is said, and what is so")
+@_figure(
+    "What is said, and what is so (reliability)",
+    "Of the pairs that got a probability of about 0.8, 80 % should be by one author: below the "
+    "grey line the probability of one author was too high, above it too low, and points of few "
+    "pairs (lower panel) say little.",
+)
 def draw_reliability(systems: Sequence[Answers], title: str) -> Figure:
     """The share of same-author pairs among those with about the same value, and their number."""
     from matplotlib.lines import Line2D
@@ -288,7 +331,13 @@ def draw_reliability(systems: Sequence[Answers], title: str) -> Figure:
     return canvas.finish([*handles, perfect])
 
 
-@figure_of_systems("Empirical cross-entropy: what the evidence is worth", both_classes=True)
+@_figure(
+    "What the evidence is worth (empirical cross-entropy)",
+    "The cost of following the Bayes factors at each prior, 0 being perfect: where a curve "
+    "lies above the grey one, the evidence does more harm than saying nothing, and its "
+    "distance from its own curve after PAV is what better calibration would save.",
+    both_classes=True,
+)
 def draw_cross_entropy(systems: Sequence[Answers], title: str) -> Figure:
     """The cost of the Bayes factors at each prior, beside that of saying nothing.
 
@@ -363,7 +412,13 @@ def _draw_costs(
     ]
 
 
-@figure_of_systems("PAV: Bayes factors as given, and as they should have been", both_classes=True)
+@_figure(
+    "Bayes factors as given, and as they should have been (PAV)",
+    "What the Bayes factors were against what they should have been on these pairs: on the "
+    "grey line they mean what they say, and where a curve is flatter than the line they "
+    "overstate the evidence.",
+    both_classes=True,
+)
 def draw_pav(systems: Sequence[Answers], title: str) -> Figure:
     """What the Bayes factors were, and what they should have been on these very pairs."""
     shown, frame = system_styles(systems), range_of(systems)
@@ -394,3 +449,52 @@ def draw_pav(systems: Sequence[Answers], title: str) -> Figure:
     ends = "▲ and ▼: infinite after PAV, since beyond there all pairs are of one class"
     canvas.note("\n".join(filter(None, [ends if np.isinf(right).any() else "", frame.note])))
     return canvas.finish([*handles, perfect])
+
+
+@dataclass(frozen=True)
+class Entropies:
+    """The course of a training: a value an epoch, in nats."""
+
+    between_author: Sequence[float]
+    within_author: Sequence[float]
+
+    @classmethod
+    def read(cls, path: str | Path) -> Entropies:
+        """The entropies in the `training.jsonl` of a model folder."""
+        rows = list(stop_or_skip((row for _, row in read_json_lines(Path(path))), None))
+        sides = ("between_author_entropy", "within_author_entropy")
+        try:
+            between, within = ([float(row[side]) for row in rows] for side in sides)
+        except (KeyError, TypeError, ValueError):
+            raise InputError(
+                "no entropies here; expected the training.jsonl of a model", path
+            ) from None
+        return cls(between, within)
+
+
+def draw_entropy_curves(
+    between_author: Sequence[float], within_author: Sequence[float], path: Path
+) -> None:
+    """Write the paper's entropy curves: a value an epoch, in nats, for authors and documents."""
+    _entropy_figure(Entropies(between_author, within_author)).savefig(path, dpi=150)
+
+
+def _entropy_figure(entropies: Entropies) -> Figure:
+    with house_style():
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
+
+        figure = Figure(figsize=(5.6, 3.7), layout="constrained")
+        axes = figure.add_subplot()
+        for label, values, color, line, marker in (
+            ("between authors", entropies.between_author, SAME, "-", "o"),
+            ("within an author", entropies.within_author, DIFFERENT, "--", "s"),
+        ):
+            epochs = range(1, len(values) + 1)
+            axes.plot(epochs, values, label=label, color=color, ls=line, marker=marker, ms=3)
+        axes.set_xlabel("epoch")
+        axes.set_ylabel("entropy (nats)")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.grid(alpha=0.3)
+        axes.legend()
+    return figure

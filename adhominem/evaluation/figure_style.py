@@ -1,15 +1,15 @@
-"""What all figures of an evaluation share: paper, styles, legend, and the range of Bayes factors.
+"""What all figures share: paper, styles, legend, the range of Bayes factors, files.
 
 matplotlib is imported when the first figure is drawn.
 """
 
 from __future__ import annotations
 
+import io
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import FloatArray
-from adhominem.errors import MissingExtraError, OptionError
+from adhominem.errors import MissingExtraError
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.palette import COLOURS, GREY, LINES, Dashes
 
@@ -26,15 +26,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Draw = Callable[[Sequence[Answers]], "Figure"]
-
 SMALL = 7.5  # points
 LOG_10 = np.log(10)
 UNIT = (-0.015, 1.015)  # limits of an axis from 0 to 1 on which lines at its ends are seen
 _WIDTH, _LEGEND_ROW, _TITLE = 5.6, 0.15, 0.3  # inches; the width of a page's text
-_DIGITS = 6  # of places, of which the figure is 1
+_DIGITS = 6  # of places, as shares of the figure
 _LONGEST_NAME = 48  # characters that fit into a line of the legend beside a number
-_TWO_COLUMNS = 34  # the longest label of which two stand side by side
+_TWO_COLUMNS = 34  # the longest label that can stand beside another
 _LEFT_OUT = 0.005  # of the finite Bayes factors, at either end of the range
 _SETTINGS = {
     "font.size": 9,
@@ -62,28 +60,21 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def figure_of_systems(
-    title: str, *, both_classes: bool = False
-) -> Callable[[Callable[[Sequence[Answers], str], Figure]], Draw]:
-    """For a function that draws systems under a title: it gets the style, and what it needs.
+def png_of(figure: Figure) -> bytes:
+    """A figure as a PNG of 150 pixels an inch."""
+    return _saved(figure, format="png", dpi=150, metadata={"Software": None})
 
-    That is at least one system; with `both_classes`, same-author and different-author pairs of
-    each, or else a note is drawn in place of the figure.
-    """
 
-    def decorate(draw: Callable[[Sequence[Answers], str], Figure]) -> Draw:
-        @wraps(draw)
-        def drawn(systems: Sequence[Answers]) -> Figure:
-            if not systems:
-                raise OptionError("there is no system to draw; expected one or more")
-            with house_style():
-                if both_classes and any(len(np.unique(a.same_author)) < 2 for a in systems):
-                    return _nothing_to_draw(title)
-                return draw(systems, title)
+def svg_of(figure: Figure) -> bytes:
+    """A figure as an SVG, without a date or anything else that changes."""
+    return _saved(figure, format="svg", metadata={"Date": None, "Creator": None})
 
-        return drawn
 
-    return decorate
+def _saved(figure: Figure, **options: object) -> bytes:
+    data = io.BytesIO()
+    with house_style():
+        figure.savefig(data, **options)  # type: ignore[arg-type]
+    return data.getvalue()
 
 
 @dataclass(frozen=True)
@@ -221,7 +212,7 @@ class Canvas:
             axes.set_position(np.round(axes.get_position(original=True).bounds, _DIGITS).tolist())
 
 
-def _nothing_to_draw(title: str) -> Figure:
+def nothing_to_draw(title: str) -> Figure:
     """A note in place of a figure that needs pairs of both classes."""
     canvas = Canvas(title, 1.2, ())
     (axes,) = canvas.axes()

@@ -1,0 +1,345 @@
+"""Approximate log Bayes factors of one text with many: all that a search computes from LEVs.
+
+The population of an index is large, so c is the same for all of its texts. What a member says of
+two single texts is then a quadratic form: a constant, squares of either, and products of both, with
+weights that depend on nothing but the texts' lengths. So what is known of each text by itself is
+computed once (`Points`), with what it usually has with others (the S-norm); of two texts, only the
+product of their LEVs is new. What a text does to its own population is left out, except for what it
+has with others in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import AnyFloats, AnyLevs, Array32, BoolArray, FloatArray, IntArray, Rows
+from adhominem.index.engine import by_shard
+from adhominem.score.decision import ensemble_log_bayes_factor
+from adhominem.score.members import GenreMember, LayerMember, PopulationPart
+from adhominem.score.population import Population
+from adhominem.score.rows import products
+from adhominem.score.scorer import Scorer
+from adhominem.score.sides import log_tokens_of
+from adhominem.score.three_level import Comparison, Terms, noise_of
+
+_LENGTHS = np.linspace(np.log(60), np.log(20_000), 128)  # log tokens that weights are known of
+_HIT = 2.0  # deviations above what is usual: codes are right for such texts
+
+
+# What a member says of two texts
+
+
+@dataclass(frozen=True, eq=False)
+class TextTerms:
+    """What a member computes of each text by itself."""
+
+    to_centre: FloatArray  # (texts,): the product with c, less half the square of c
+    scales: FloatArray  # (texts,): what distance from c is multiplied by
+    squares: FloatArray  # (texts,): squared distance from c in the rest, times that
+    places: FloatArray  # (texts, directions): coordinates, times that
+    against: FloatArray  # (texts, cohort): log Bayes factors with texts of the population
+    kept: BoolArray | None  # (texts, cohort): which of these are not the text itself
+
+
+@dataclass(frozen=True, eq=False)
+class PairWeights:
+    """The weights of squares and products of two texts, in nats, by their lengths."""
+
+    constant: FloatArray  # (pairs,)
+    square: FloatArray  # (pairs,): of the first text, in the rest
+    product: FloatArray  # (pairs,): of both
+    place_square: FloatArray  # (pairs, directions): of the first text
+    place_product: FloatArray  # (pairs, directions)
+
+
+class GenreForm:
+    """A member with a population, by the three-level model."""
+
+    def __init__(self, member: GenreMember, part: PopulationPart) -> None:
+        self.member, self._part = member, part
+        self.unit = member.genres.usual  # of a LEV
+        # Nothing is left out of a population for its mean, so this is c as most texts have it.
+        self._c = self._comparison(part.mean[None], part.log_tokens[:1]).centre
+
+    def _comparison(self, rows: Rows, log_tokens: FloatArray) -> Comparison:
+        """Each text compared with itself."""
+        lengths = np.stack([log_tokens, log_tokens], axis=1)
+        sight = self.member.sight(rows, rows, lengths, self._part)
+        return Comparison(self.member.levels, self.member.genres, sight)
+
+    @cached_property
+    def basis(self) -> FloatArray:
+        """(directions, lev_size): those in which genres differ; zeros if only one is known."""
+        basis = self.member.genres.basis
+        return basis if len(basis) else np.zeros((1, self.member.lev_size))
+
+    @cached_property
+    def centre(self) -> FloatArray:
+        """(lev_size,): c."""
+        genres, c = self.member.genres, self._c
+        apart = self._part.mean - genres.middle
+        apart = apart - (apart @ self.basis.T) @ self.basis
+        along = self.unit * (c.mean[0] @ self.basis)
+        return np.asarray(genres.middle + along + c.pull[0] * apart)
+
+    def terms(self, rows: Rows, log_tokens: FloatArray) -> TextTerms:
+        """Those of texts (texts, lev_size) with these lengths (texts,)."""
+        comparison = self._comparison(rows, log_tokens)
+        scales = comparison.scale[:, 0]
+        population = comparison.sight.population
+        assert population is not None
+        to_centre = products(rows, self.centre[None])[:, 0] - 0.5 * self.centre @ self.centre
+        return TextTerms(
+            to_centre,
+            scales,
+            comparison.rest[:, 0, 0] * scales**2,
+            comparison.genre[:, 0] * scales[:, None],
+            comparison.against(0),
+            population.kept,
+        )
+
+    def weights(self, first: FloatArray, second: FloatArray) -> PairWeights:
+        """Those of pairs of texts with these lengths, (pairs,) log tokens each."""
+        levels, size = self.member.levels, self.member.genres.directions
+        part, rest = levels.genre_part, levels.rest
+        noises = noise_of(first), noise_of(second)
+        texts = [rest.text + rest.length * noise for noise in noises]
+        of_rest = Terms.of(rest.author, self._c.rest_variance, *texts)
+        texts = [(part.text + part.length * noise)[:, None] / size for noise in noises]
+        of_genre = Terms.of(part.author / size, self._c.variance, *texts)
+        share = part.directions / size
+        return PairWeights(
+            rest.directions * of_rest.constant + share * of_genre.constant.sum(axis=1),
+            rest.directions * of_rest.first,
+            rest.directions * of_rest.across,
+            share * of_genre.first,
+            share * of_genre.across,
+        )
+
+
+class LayerForm:
+    """A network with a population, by its own layer: coordinates are all that it takes, scaled."""
+
+    def __init__(self, member: LayerMember, part: PopulationPart) -> None:
+        self.member, self._part, self.unit = member, part, 1.0
+        # Products of LEVs count for nothing.
+        self.centre = np.zeros(member.lev_size)
+        self.basis = np.zeros((member.layer.lev_size, member.lev_size))
+
+    def terms(self, rows: Rows, log_tokens: FloatArray) -> TextTerms:
+        """Those of texts (texts, lev_size) with these lengths (texts,)."""
+        lengths = np.stack([log_tokens, log_tokens], axis=1)
+        evidence = self.member.evidence(rows, rows, lengths, self._part)
+        assert evidence.against is not None
+        project, zeros = self.member.project, np.zeros(len(rows))
+        moved = project(rows.astype(np.float64)) - project(self._part.mean[None])
+        places = moved @ self.member.layer.projection.T
+        return TextTerms(zeros, zeros + 1, zeros, places, evidence.against[0], evidence.kept)
+
+    def weights(self, first: FloatArray, second: FloatArray) -> PairWeights:
+        """Those of pairs of texts, however long they are: first and second (pairs,)."""
+        ratio, weight = self.member.layer.precision_ratio, self.member.weight
+        zeros = 0 * (first + second)
+        constant = weight * (np.log1p(1 / ratio) - 0.5 * np.log1p(2 / ratio)).sum()
+        square = 0.5 * weight * (1 / (ratio + 2) - 1 / (ratio + 1))
+        ones = np.ones((len(zeros), 1))
+        return PairWeights(
+            zeros + constant, zeros, zeros, ones * square, ones * (weight / (ratio + 2))
+        )
+
+
+QuadraticForm = GenreForm | LayerForm
+
+
+# What is kept of each text
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Where texts are, (texts, members) or as stated; LEVs themselves are not in it."""
+
+    to_centre: Array32  # the product of a LEV with c, less half the square of c
+    scales: Array32  # what a text's distance from c is multiplied by
+    squares: Array32  # the squared distance from c in the rest, times that
+    log_tokens: Array32  # (texts,)
+    usual: Array32  # (texts,): the mean of what a text has with texts by others
+    deviations: Array32  # (texts,)
+    places: AnyFloats  # (texts, directions of all members): coordinates, times the scales
+
+    def __getitem__(self, rows: slice | IntArray) -> Points:
+        return Points(*(getattr(self, name)[rows] for name in POINTS))
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """As they are written."""
+        named = {name: getattr(self, name) for name in POINTS}
+        return {**named, "places": self.places.astype(np.float16)}
+
+
+POINTS = tuple(field.name for field in fields(Points))  # as they are written
+
+
+@dataclass(frozen=True, eq=False)
+class PointTable:
+    """Points of all texts of an index, those of a text side by side.
+
+    A search reads some thousand of them, all over the index.
+    """
+
+    columns: Array32  # (texts, columns): all but the places
+    places: tuple[AnyFloats, ...]  # (texts, directions) of each shard: large, and read where needed
+    members: int
+
+    @classmethod
+    def of(cls, shards: Sequence[Mapping[str, npt.NDArray[Any]]]) -> PointTable:
+        """From those of each shard, as they are written."""
+        parts = [
+            np.concatenate([arrays[name].reshape(len(arrays[name]), -1) for name in POINTS[:-1]], 1)
+            for arrays in shards
+        ]
+        places = tuple(arrays["places"] for arrays in shards)
+        return cls(np.concatenate(parts), places, shards[0]["scales"].shape[1])
+
+    def __getitem__(self, numbers: IntArray) -> Points:
+        columns, m = self.columns[numbers], self.members
+        places = np.empty((len(numbers), self.places[0].shape[1]), np.float32)
+        for at, chosen, rows in by_shard([len(part) for part in self.places], numbers):
+            places[chosen] = self.places[at][rows]
+        of_members = columns[:, :m], columns[:, m : 2 * m], columns[:, 2 * m : 3 * m]
+        tokens, usual, deviations = columns[:, 3 * m :].T
+        return Points(*of_members, tokens, usual, deviations, places)
+
+
+@dataclass(frozen=True, eq=False)
+class ApproximateScorer:
+    """A scorer with the population of an index, for texts that are given by their points."""
+
+    scorer: Scorer
+    population: Population
+
+    @cached_property
+    def forms(self) -> list[QuadraticForm]:
+        """What each member says of two texts."""
+        forms: list[QuadraticForm] = []
+        parts = self.scorer.parts(self.population)
+        for member, part in zip(self.scorer.members, parts, strict=True):
+            assert part is not None
+            assert isinstance(member, GenreMember | LayerMember)
+            forms.append(
+                GenreForm(member, part)
+                if isinstance(member, GenreMember)
+                else LayerForm(member, part)
+            )
+        return forms
+
+    @cached_property
+    def columns(self) -> list[slice]:
+        """Those of each member among the places of all."""
+        ends = np.cumsum([0, *(len(form.basis) for form in self.forms)]).tolist()
+        return [slice(*part) for part in pairwise(ends)]
+
+    @cached_property
+    def _units(self) -> Array32:
+        """(members,): of LEVs."""
+        return np.array([form.unit for form in self.forms], np.float32)
+
+    def points(self, levs: AnyLevs) -> Points:
+        """Where texts with these LEVs (texts, lev_size) are."""
+        tokens = log_tokens_of(levs)
+        columns = zip(self.forms, self.scorer.columns(levs), strict=True)
+        terms = [form.terms(rows, tokens) for form, rows in columns]
+        against = np.sum([one.against for one in terms], axis=0)  # (texts, cohort)
+        kept = next((one.kept for one in terms if one.kept is not None), None)
+        usual, deviations = self.scorer.weights.usual(against, kept)
+        parts = [
+            np.stack([getattr(one, name) for one in terms], axis=1)
+            for name in ("to_centre", "scales", "squares")
+        ]
+        places = np.concatenate([one.places for one in terms], axis=1)
+        all_parts = (*parts, tokens, usual, deviations, places)
+        return Points(*(part.astype(np.float32) for part in all_parts))
+
+    def scores(self, point: Points, products: Array32, points: Points) -> FloatArray:
+        """(texts,): the log Bayes factors of one text, at a point, with others.
+
+        `products` (texts, members) are those of their LEVs.
+        """
+        along = [points.places[:, part] @ point.places[0, part] for part in self.columns]
+        rest = (products - points.to_centre - point.to_centre) / self._units**2
+        rest = rest * points.scales * point.scales - np.stack(along, axis=1)
+        return self.scores_of_rest(point, rest, points)
+
+    def scores_of_rest(self, point: Points, rest: Array32, points: Points) -> FloatArray:
+        """(texts,): as `scores`, by products (texts, members) in the rest, from c and scaled."""
+        length = _nearest_length(point.log_tokens)
+        lengths = _nearest_length(points.log_tokens)  # (texts,)
+        members = []
+        for at, (form, part) in enumerate(zip(self.forms, self.columns, strict=True)):
+            mine, theirs = point.places[0, part], points.places[:, part]
+            # By texts of each length with this one, and by this one with each of them.
+            here = form.weights(_LENGTHS, _LENGTHS[length])
+            back = form.weights(_LENGTHS[length], _LENGTHS)
+            alone = back.square * point.squares[0, at] + back.place_square @ mine**2
+            by_length = np.stack([here.constant + alone, here.square, here.product])
+            constant, square, product = by_length[:, lengths]  # (texts,) each
+            of_place = here.place_square.astype(np.float32)[lengths] * theirs
+            of_place += (here.place_product * mine).astype(np.float32)[lengths]
+            of_places = np.einsum("td,td->t", of_place, theirs)
+            members.append(
+                constant + square * points.squares[:, at] + product * rest[:, at] + of_places
+            )
+        if self.scorer.calibration is None:
+            return np.asarray(ensemble_log_bayes_factor(members))
+        usual = [(side.usual, side.deviations) for side in (point, points)]
+        total = np.asarray(np.sum(members, axis=0))
+        return self.scorer.weights.weigh(total, usual, self.population.texts)
+
+    # As an inner product, for codes
+
+    def factors(self, points: Points) -> tuple[Array32, Array32]:
+        """(texts, members), (texts, directions): what scaled distances from c are multiplied by.
+
+        The products of these are nearly what two texts have beside what each adds by itself.
+        """
+        slopes = np.full(len(points.usual), 1 / len(self.forms))
+        if self.scorer.calibration is not None:
+            usual = [(points.usual, points.deviations)] * 2
+            at = points.usual + _HIT * points.deviations
+            low, high = (
+                self.scorer.weights.weigh(at + step, usual, self.population.texts)
+                for step in (-0.5, 0.5)
+            )
+            slopes = np.maximum(high - low, 0)
+        lengths = _nearest_length(points.log_tokens)
+        alike = [form.weights(_LENGTHS, _LENGTHS) for form in self.forms]
+        rest = np.stack([one.product for one in alike], axis=1)[lengths]
+        places = np.concatenate([one.place_product for one in alike], axis=1)[lengths]
+        by_text = slopes[:, None]
+        return (
+            np.sqrt(np.maximum(rest, 0) * by_text).astype(np.float32),
+            np.sqrt(np.maximum(places, 0) * by_text).astype(np.float32),
+        )
+
+    def bias(self, points: Points) -> Array32:
+        """(texts,): what a text adds by itself: what it has with a usual one that is unlike it."""
+        rest = np.zeros(points.scales.shape, np.float32)
+        return self.scores_of_rest(self._usual_text, rest, points).astype(np.float32)
+
+    @cached_property
+    def _usual_text(self) -> Points:
+        """A text as those of the population are on average; it lies at c."""
+        points = self.points(self.population.cohort)
+        means = (getattr(points, name).mean(axis=0, keepdims=True) for name in POINTS)
+        return replace(Points(*means), places=np.zeros_like(points.places[:1]))
+
+
+def _nearest_length(log_tokens: AnyFloats) -> IntArray:
+    """(texts,): the place of the nearest one of `_LENGTHS`."""
+    place = (log_tokens - _LENGTHS[0]) / (_LENGTHS[1] - _LENGTHS[0])
+    return np.asarray(np.clip(np.rint(place), 0, len(_LENGTHS) - 1), np.int64)

@@ -1,0 +1,258 @@
+"""Codes: what engines look through, and how they are made.
+
+An inner product stands for the approximate log Bayes factor of two texts:
+
+    the sum over members of  a_i a_q z_i z_q  +  what text i adds  +  what text q adds
+
+where z is how far a text is from c. The weights a are what products count for two texts like this
+one, their roots: the geometric mean stands for what two texts that are not alike count.
+
+The *code* of a text is that point with fewer numbers, a byte each: first what the text adds by
+itself, then the point along the directions in which texts of the index differ most, those of the
+largest spread first. Engines look through the first numbers of all codes; all numbers of the
+candidates that they bring up decide which of these are scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adhominem.arrays import AnyFloats, Array32, FloatArray, Levs, Rows, SparseRows
+from adhominem.index.approximate import POINTS, ApproximateScorer, Points, QuadraticForm
+from adhominem.index.files import Arrays, Shard, checked, damaged, read_arrays
+from adhominem.index.store import Store
+from adhominem.score.population import FEWEST, Population
+from adhominem.verify.verifier import Verifier
+
+SIZE = 768  # numbers of a code
+SAMPLE = 2_048  # texts that show the directions roughly
+_STARTED = 1_024  # directions that are looked for, so that the first ones come out well
+_FOLDED = 1 << 15  # places that more of them are folded to, before directions are sought
+_RANGE = 5.0  # deviations that a byte reaches to
+_FLAT = 1e-6  # of the largest spread: directions with less of it are none
+_LEAST = 1e-9
+_FEW = 8  # sparse rows: more of them are made plain for a product
+
+
+@dataclass(frozen=True, eq=False)
+class Coder:
+    """Makes codes; its population is that of the index when it was made."""
+
+    approximate: ApproximateScorer
+    directions: tuple[Array32, ...]  # (folded size, SIZE - 1) of each member, and of places
+    steps: Array32  # (SIZE,): what a whole number of a code stands for
+    middle: float  # of what texts add by themselves
+
+    @classmethod
+    def of(cls, approximate: ApproximateScorer, levs: Levs, more: Iterable[Levs] = ()) -> Coder:
+        """With the directions in which a sample (texts, lev_size) differs most.
+
+        Of a few thousand texts, only the first directions are those of the index. So `more` texts,
+        some at a time, correct them (one step of subspace iteration, by Nyström's method).
+        """
+        table = _table(approximate, levs)  # (texts, sizes of all)
+        values, vectors = np.linalg.eigh((table @ table.T).astype(np.float64))
+        count = min(_STARTED, int((values > _FLAT * values[-1]).sum()))
+        values, vectors = values[::-1][:count], vectors[:, ::-1][:, :count]
+        kept = table.T @ (vectors / np.sqrt(values)).astype(np.float32)  # (sizes, directions)
+        texts, turned = 0, np.zeros_like(kept)
+        for part in more:
+            table = _table(approximate, part)
+            turned += table.T @ (table @ kept)
+            texts += len(part)
+        if texts:
+            values, kept = _nystroem(kept, turned)
+        values, kept = values[: SIZE - 1], kept[:, : SIZE - 1]
+        steps = np.concatenate([[0.0], np.sqrt(values / (texts or len(levs))) * _RANGE / 127])
+        bias = approximate.bias(approximate.points(levs))
+        middle = float(bias.mean())
+        steps[0] = max(float(np.abs(bias - middle).max()), _LEAST) / 127
+        ends = np.cumsum([_folded_size(form) for form in approximate.forms])
+        # As they are written: so codes are the same if they are made by a coder that was read.
+        directions = tuple(np.split(kept.astype(np.float16).astype(np.float32), ends))
+        return cls(approximate, directions, steps.astype(np.float32), middle)
+
+    def shapes(self, texts: int) -> dict[str, tuple[int, ...]]:
+        """Those of the codes of this many texts, and of their points."""
+        members, columns = len(self.approximate.forms), self.approximate.columns
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(POINTS, (texts, members))
+        shapes |= dict.fromkeys(("log_tokens", "usual", "deviations"), (texts,))
+        return {**shapes, "places": (texts, columns[-1].stop), "codes": (texts, len(self.steps))}
+
+    def along(self, levs: Levs, points: Points) -> Array32:
+        """(texts, directions): points along the directions."""
+        by = self.approximate
+        factors, of_places = by.factors(points)
+        total = (points.places * of_places) @ self.directions[-1]
+        for at, (form, rows) in enumerate(zip(by.forms, by.scorer.columns(levs), strict=True)):
+            directions = self.directions[at]
+            if rows.shape[1] > _FOLDED:
+                moved = _folded(np.asarray(rows, np.float32)) @ directions
+            else:
+                moved = _times(rows, directions)
+            centre, basis = self._along_directions[at]
+            moved = (moved - centre) * (points.scales[:, at, None] / form.unit)
+            moved -= points.places[:, by.columns[at]] @ basis
+            total = total + moved * factors[:, at, None]
+        return np.asarray(total, np.float32)
+
+    @cached_property
+    def _along_directions(self) -> list[tuple[Array32, Array32]]:
+        """(directions,) and (coordinates, directions) of each member: c, and its basis."""
+        return [
+            ((_folded(form.centre[None]) @ part)[0], _folded(form.basis) @ part)
+            for form, part in zip(self.approximate.forms, self.directions, strict=False)
+        ]
+
+    def codes(self, levs: Levs, points: Points) -> npt.NDArray[np.int8]:
+        """(texts, numbers): the codes of texts, the first number for what a text adds by itself."""
+        bias = self.approximate.bias(points)[:, None] - self.middle
+        plain = np.concatenate([bias, self.along(levs, points)], axis=1)
+        return np.clip(np.rint(plain / self.steps), -127, 127).astype(np.int8)
+
+    def query(self, levs: Levs, points: Points) -> Array32:
+        """(texts, numbers): what codes are multiplied with, to find texts near to these."""
+        ones = np.ones((len(levs), 1), np.float32)
+        return np.asarray(np.concatenate([ones, self.along(levs, points)], 1) * self.steps)
+
+    def arrays(self) -> Arrays:
+        """As it is written, without the scorer."""
+        named = {f"directions{at}": part for at, part in enumerate(self.directions)}
+        halved = {name: part.astype(np.float16) for name, part in named.items()}
+        return {"steps": self.steps, "middle": np.array([self.middle], np.float32), **halved}
+
+    @classmethod
+    def from_arrays(cls, approximate: ApproximateScorer, arrays: Arrays) -> Coder:
+        """What `arrays` gave; a ValueError if anything is missing or does not fit."""
+        steps = checked(arrays, "steps", "f4", None)
+        if not steps.min(initial=1) > 0:
+            raise ValueError("its steps are not all above zero")
+        middle = float(checked(arrays, "middle", "f4", 1)[0])
+        sizes = [*map(_folded_size, approximate.forms), approximate.columns[-1].stop]
+        directions = [
+            checked(arrays, f"directions{at}", "f2", size, len(steps) - 1).astype(np.float32)
+            for at, size in enumerate(sizes)
+        ]
+        return cls(approximate, tuple(directions), steps, middle)
+
+
+def read_codes(
+    store: Store, shard: Shard, coder: Coder | None = None
+) -> dict[str, npt.NDArray[Any]]:
+    """The codes of a shard that has some; given a coder also the points, all of its shape.
+
+    An IndexFolderError names damage.
+    """
+    assert shard.codes is not None
+    arrays = read_arrays(store.folder, shard.codes)
+    shapes = {"codes": (shard.texts, None)} if coder is None else coder.shapes(shard.texts)
+    kinds = {"codes": "i1", "places": "f2"}
+    try:
+        return {
+            name: checked(arrays, name, kinds.get(name, "f4"), *shapes[name]) for name in shapes
+        }
+    except ValueError as error:
+        raise damaged(store.folder / shard.codes.name, error) from None
+
+
+def read_coder(store: Store, verifier: Verifier, population: Population) -> Coder | None:
+    """What the codes of an index were made by; None if there is none yet.
+
+    It has the centre that the index had then; `population` is what it is now.
+    """
+    file = store.manifest.view
+    if file is None:
+        return None
+    arrays = read_arrays(store.folder, file)
+    try:
+        texts, cohort = checked(arrays, "texts", "i8", 1), checked(arrays, "cohort", "i8", None)
+        authors = checked(arrays, "authors", "f8", 1)[0]
+        if (
+            texts[0] < FEWEST
+            or not 0 < authors <= texts[0]
+            or not len(cohort)
+            or not 0 <= cohort.min() <= cohort.max() < store.numbers
+        ):
+            raise ValueError("its texts are not those of the index")
+        then = replace(
+            population,
+            texts=int(texts[0]),
+            lev_mean=np.array(checked(arrays, "lev_mean", "f8", verifier.scorer.lev_size)),
+            seeming_authors=float(authors),
+            cohort=store.levs(cohort),
+            memory={},
+        )
+        return Coder.from_arrays(ApproximateScorer(verifier.scorer, then), arrays)
+    except ValueError as error:
+        raise damaged(store.folder / file.name, error) from None
+
+
+def _table(by: ApproximateScorer, levs: Levs) -> Array32:
+    """(texts, sizes of all): texts as points, plain."""
+    points = by.points(levs)
+    factors, of_places = by.factors(points)
+    parts = []
+    for at, (form, rows) in enumerate(zip(by.forms, by.scorer.columns(levs), strict=True)):
+        moved = _folded(np.asarray(rows, np.float32)) - _folded(form.centre[None])
+        moved *= points.scales[:, at, None] / form.unit
+        moved -= points.places[:, by.columns[at]] @ _folded(form.basis)
+        parts.append(moved * factors[:, at, None])
+    return np.concatenate([*parts, points.places * of_places], axis=1).astype(np.float32)
+
+
+def _times(rows: Rows, table: Array32) -> Array32:
+    """(rows, columns): rows (rows, size) times a table (size, columns)."""
+    if not isinstance(rows, SparseRows):
+        return np.asarray(rows.astype(np.float32, copy=False) @ table)
+    if len(rows) > _FEW:
+        return np.asarray(np.asarray(rows, np.float32) @ table)
+    result = np.empty((len(rows), table.shape[1]), np.float32)
+    for at in range(len(rows)):
+        places, values = rows.row(at)
+        result[at] = values.astype(np.float32) @ table[places]
+    return result
+
+
+def _nystroem(kept: Array32, turned: Array32) -> tuple[FloatArray, Array32]:
+    """Directions from what a covariance makes of some (sizes, directions), and its size in each.
+
+    They are those of the covariance's best approximation that has these products.
+    """
+    inside = (kept.T @ turned).astype(np.float64)
+    values, vectors = np.linalg.eigh((inside + inside.T) / 2)
+    whole = values > _FLAT * values.max(initial=_LEAST)
+    root = vectors[:, whole] / np.sqrt(values[whole])
+    parts = turned @ root.astype(np.float32)  # (sizes, directions): times itself, the covariance
+    values, vectors = np.linalg.eigh((parts.T @ parts).astype(np.float64))
+    whole = values > _FLAT * values.max(initial=_LEAST)
+    values, vectors = values[whole][::-1], vectors[:, whole][:, ::-1]
+    return values, parts @ (vectors / np.sqrt(values)).astype(np.float32)
+
+
+def _folded_size(form: QuadraticForm) -> int:
+    """The size of a member's part of a point."""
+    return min(len(form.centre), _FOLDED)
+
+
+def _fold(places: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.int64], Array32]:
+    """Where each place goes among fewer, and with which sign: so that chance products cancel."""
+    mixed = (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    signs = 1 - 2 * ((mixed >> np.uint64(20)) & np.uint64(1)).astype(np.float32)
+    return (mixed >> np.uint64(49)).astype(np.int64), signs
+
+
+def _folded(rows: AnyFloats) -> Array32:
+    """(rows, folded size): plain rows (rows, size), with many places folded to fewer."""
+    rows = rows.astype(np.float32, copy=False)
+    if rows.shape[1] <= _FOLDED:
+        return rows
+    where, signs = _fold(np.arange(rows.shape[1]))
+    result = np.zeros((_FOLDED, len(rows)), np.float32)
+    np.add.at(result, where, (rows * signs).T)
+    return result.T
