@@ -237,12 +237,16 @@ Rows = AnyFloats | SparseRows  # (rows, size)
 class Levs(_Table):
     """The LEVs of documents, (documents, lev_size): NumPy takes them for an array.
 
-    They are what each member of a model has made, side by side, and last the logarithm of the
-    number of tokens. `levs[2:5]` and `levs[[3, 1]]` are LEVs again, `levs[3]` is a plain row, and
-    `np.asarray(levs)` a plain array of all.
+    Side by side they hold a part for each member of the model and then, as the last part, a column
+    that is no member's: the natural logarithm of the number of tokens (`log_tokens`). It counts in
+    `lev_size`, and is the last column of plain arrays of LEVs, too: `levs[:, -1]`. What is made for
+    members goes by `parts[:-1]`.
+
+    `levs[2:5]` and `levs[[3, 1]]` are LEVs again, `levs[3]` is a plain row, and `np.asarray(levs)`
+    a plain array of all.
     """
 
-    parts: tuple[Rows, ...]  # (documents, size) each; none of no documents
+    parts: tuple[Rows, ...]  # (documents, size) each; () for no documents
 
     def __len__(self) -> int:
         return len(self.parts[0]) if self.parts else 0
@@ -311,7 +315,7 @@ _Joined = TypeVar("_Joined", bound=Any)
 def joined(tables: Sequence[_Joined]) -> _Joined:
     """The rows of one table after those of the other: of arrays, sparse rows or LEVs.
 
-    LEVs of which some are plain arrays come out as one.
+    If some of the LEVs are plain arrays, the result is one, too.
     """
     tables = [table for table in tables if table.shape != (0, 0)] or tables[:1]
     first = tables[0]

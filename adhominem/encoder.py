@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from adhominem.arrays import Array32, IntArray
-from adhominem.text.lexicon import Numbered
+from adhominem.text.tokenizer import Numbered
 
 
 class Encoder(Protocol):

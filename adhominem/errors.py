@@ -36,14 +36,14 @@ class MissingExtraError(AdHominemError):
 
 
 def how_to_install(extra: str) -> str:
-    """The command that adds an extra to this installation, be it a clone or a package."""
+    """The command that adds an extra to this installation, whether a clone or a package."""
     if (Path(__file__).parents[1] / "pyproject.toml").is_file():
         return f"pip install --editable '.[{extra}]' (in your clone of the repository)"
     try:
-        told = metadata.distribution("adhominem").read_text("direct_url.json")
+        origin = metadata.distribution("adhominem").read_text("direct_url.json")
     except metadata.PackageNotFoundError:
-        told = None
-    if told and "dir_info" in json.loads(told):  # `pip install .`, of a folder
+        origin = None
+    if origin and "dir_info" in json.loads(origin):  # `pip install .`, of a folder
         return f"pip install '.[{extra}]' (in the folder that AdHominem was installed from)"
     return f"pip install 'adhominem[{extra}]'"
 

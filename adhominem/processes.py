@@ -68,7 +68,7 @@ def cores() -> int:
 def worker_pool(
     jobs: int, start: Callable[..., object] | None = None, *arguments: Any
 ) -> Iterator[ProcessPoolExecutor]:
-    """So many worker processes, each of which calls `start`, if given, with the arguments.
+    """A pool of `jobs` worker processes, each of which calls `start`, if given, with the arguments.
 
     A script that uses it must keep its calls under `if __name__ == "__main__":`.
     """
@@ -81,7 +81,7 @@ def worker_pool(
 
 
 def _start_worker(start: Callable[..., object] | None, *arguments: Any) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears the interrupt, and ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this worker
     Thread(target=_end_with_parent, daemon=True).start()
     if start is not None:
         start(*arguments)

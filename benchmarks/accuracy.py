@@ -36,7 +36,7 @@ from adhominem.evaluation.measures import measure
 from adhominem.model.card import card_with_accuracy
 from adhominem.model.folder import model_folder
 from adhominem.score.decision import probability_same_author
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.text.pan import Pair
 from adhominem.text.readers import read_pairs
 from adhominem.verify.verifier import Verifier

@@ -44,7 +44,7 @@ from adhominem.questions.rank.posterior import NONE, answers
 from adhominem.score.population import FEWEST
 from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
-from adhominem.text.pan_attribution import read_attribution_problems
+from adhominem.text.pan import read_attribution_problems
 from adhominem.text.readers import read_pairs
 
 CANDIDATES = (5, 10, 20)

@@ -28,7 +28,7 @@ from measure import run
 from adhominem.encoder import spliced
 from adhominem.render import html
 from adhominem.score.population import Population
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.verify.explanation import Explanation, Passage, TokenAttention, explain_texts
 from adhominem.verify.sensitivity import bootstrap_interval
 from adhominem.verify.verifier import Verifier, load

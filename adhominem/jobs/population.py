@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -48,9 +47,9 @@ def read_population(
 
 
 def _distinct(documents: Iterable[Document]) -> Iterator[Document]:
-    seen: set[bytes] = set()
+    seen: set[str] = set()
     for document in documents:
-        key = blake2b(document.text.encode(), digest_size=16).digest()
+        key = document.sha256
         if key not in seen:
             seen.add(key)
             yield document

@@ -20,7 +20,7 @@ from adhominem.arrays import Levs, joined
 from adhominem.errors import AdHominemError, InputError, OptionError
 from adhominem.processes import cores, worker_pool
 from adhominem.text.files import Document
-from adhominem.text.readers import stop_or_skip
+from adhominem.text.streams import stop_or_skip
 from adhominem.verify.encoding import Begun
 from adhominem.verify.verifier import Verifier, load
 

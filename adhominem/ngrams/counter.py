@@ -17,7 +17,7 @@ from adhominem.compiled import compiled
 from adhominem.ngrams.grams import GramIndex
 from adhominem.ngrams.table import CHANNELS, NgramTable, shape
 from adhominem.text.by_type import Growing, KeptByType
-from adhominem.text.lexicon import Numbered
+from adhominem.text.tokenizer import Numbered
 
 _MOST_TYPES = 1 << 18  # that are remembered, at most some 150 MB
 _MOST_CHARACTERS = 1 << 21  # of their spellings

@@ -20,7 +20,7 @@ from adhominem.ngrams.counter import NgramCounter
 from adhominem.ngrams.table import NgramTable
 from adhominem.ngrams.together import NgramsTogether, parts_of
 from adhominem.ngrams.variants import NgramVariants
-from adhominem.text.lexicon import Numbered
+from adhominem.text.tokenizer import Numbered
 
 Weights = Mapping[str, npt.NDArray[np.generic]]
 

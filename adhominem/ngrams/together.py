@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import AnyFloats, Array32, BoolArray, IntArray, SparseRows
 from adhominem.ngrams.counter import NgramCounter, TypePlaces
-from adhominem.text.lexicon import Numbered
+from adhominem.text.tokenizer import Numbered
 
 if TYPE_CHECKING:
     from adhominem.ngrams.encoder import NgramEncoder

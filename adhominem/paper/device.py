@@ -21,7 +21,7 @@ from adhominem.paper.network import Batch, Network
 from adhominem.paper.options import EncoderOptions
 from adhominem.paper.runtime import Runtime
 from adhominem.text.by_type import KeptByType
-from adhominem.text.lexicon import Lexicon, Numbered
+from adhominem.text.tokenizer import Lexicon, Numbered
 from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable, spread_windows
 
 _MOST_TYPES = 1 << 17  # that are remembered, some 170 MB of the paper's

@@ -21,7 +21,7 @@ from adhominem.encoder import spliced
 from adhominem.paper.kernel import Product
 from adhominem.paper.recurrence import Pooling, Sequences, Weights
 from adhominem.text.by_type import Growing, KeptByType
-from adhominem.text.lexicon import Lexicon, Numbered
+from adhominem.text.tokenizer import Lexicon, Numbered
 from adhominem.text.vocabulary import (
     PADDING,
     UNKNOWN,

@@ -24,7 +24,7 @@ import numpy as np
 from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.errors import OptionError
 from adhominem.records import Longest, NotNegative, Options, Positive
-from adhominem.text.prose_rates import RATES, Lexicon, prose_rates
+from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
 
 # Rates that are lower in foreign matter, and that are lower or higher; the others are higher.
 _LESS = ("common_words", "sentence_ends")
@@ -81,7 +81,7 @@ class ProseSamples:
 class Prose(Options):
     """What running prose is like, genre by genre, and how far from it is too far."""
 
-    lexicon: Lexicon
+    lexicon: ProseLexicon
     genres: Annotated[tuple[str, ...], Longest(1_000)]
     usual: Annotated[tuple[Row, ...], Longest(1_000)]  # (genres, rates): the mean roots
     variance: Annotated[tuple[Positive, ...], Longest(len(RATES))]  # of a long text's roots
@@ -98,7 +98,7 @@ class Prose(Options):
             )
 
     @classmethod
-    def fit(cls, samples: ProseSamples, lexicon: Lexicon) -> Prose:
+    def fit(cls, samples: ProseSamples, lexicon: ProseLexicon) -> Prose:
         """From training texts of several lengths.
 
         The limit is where 99% of a genre's texts lie within if that genre is unknown: the geometric
@@ -115,7 +115,7 @@ class Prose(Options):
         return replace(cls._fitted(samples, lexicon), limit=round(limit, 6))
 
     @classmethod
-    def _fitted(cls, samples: ProseSamples, lexicon: Lexicon) -> Prose:
+    def _fitted(cls, samples: ProseSamples, lexicon: ProseLexicon) -> Prose:
         """Means and variances, of texts that are prose: the farthest are left out."""
         roots, kept = _roots(samples.rates), np.ones(len(samples.rates), dtype=bool)
         for _ in range(_ROUNDS):

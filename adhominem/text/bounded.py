@@ -1,9 +1,9 @@
-"""Reading PDFs in a process with bounds on time and memory: `python -m adhominem.text.bounded`.
+"""Files read in a process with bounds on time and memory.
 
-A PDF can be made so that reading it takes all there is of both. The process is kept for the next
-file; when it falls, it falls alone, and another is started. It gets a line of JSON, the `size` of a
-file, the `most` bytes of text in it, the `seconds` it has, and then the file; it answers with a
-line of JSON, the `size` of the text or an `error` and its `problem`, and then the text.
+A file can be made so that reading it takes all there is of both. When such a process falls, it
+falls alone. It gets a line of JSON, the `names` and `sizes` of files and the bounds, then the
+files; it answers with a line of JSON, the `texts` and `notes` on what was odd, or an `error`. Then
+it waits for the next files. Nothing of a file touches the disk.
 """
 
 from __future__ import annotations
@@ -15,22 +15,40 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock, Thread, Timer
-from typing import IO
+from typing import Any, BinaryIO
 
-from adhominem.errors import DamagedFileError, EmptyTextError, InputError, TooLargeError
-from adhominem.text.files import most_bytes, readable, reading_at_most
+from adhominem.errors import (
+    DamagedFileError,
+    EmptyTextError,
+    InputError,
+    MissingExtraError,
+    TextEncodingError,
+    TooLargeError,
+)
+from adhominem.text.exhibits import Exhibit, exhibit_of
+from adhominem.text.files import FILLS_MEMORY, Document, most_bytes, readable, reading_at_most
 from adhominem.text.office import office_text
+from adhominem.text.readers import documents_in
 
+TABLE_SUFFIX = ".jsonl"
 MOST_MEMORY = 1 << 30
 _MEMORY_PER_BYTE = 4  # of a file: the libraries copy it
 _SECONDS = 60
 _SECONDS_PER_BYTE = 1 / 50_000  # a thick book takes a minute, and has some megabytes
 _MOST_SECONDS = 600
-_ERRORS = {error.__name__: error for error in (DamagedFileError, EmptyTextError, TooLargeError)}
+_ERRORS = {
+    error.__name__: error
+    for error in (DamagedFileError, EmptyTextError, TextEncodingError, TooLargeError)
+}
+
+_MAIN = "from adhominem.text.bounded import main; main()"
 
 _is_bounded = False  # whether this process is one with bounds
 
@@ -51,61 +69,77 @@ def bound(seconds: int, memory: int = MOST_MEMORY) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # nothing of a text gets to the disk
 
 
-def pdf_text(data: bytes, path: Path) -> str:
-    """The text of a PDF, read in another process, or here where there are bounds already."""
-    if _is_bounded or find_spec("pypdf") is None:  # without it, reading says what is missing
-        return office_text(data, path)
-    with readable(path):
-        return _reader.read(data, path)
+class BoundedReader:
+    """A process that reads files, those of one call at a time; it is kept for the next call."""
 
-
-class _Reader:
-    """The process that reads PDFs, one file at a time; it is started when first needed."""
-
-    def __init__(self) -> None:
+    def __init__(self, niceness: int = 0) -> None:
+        self._niceness = niceness
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
 
-    def read(self, data: bytes, path: Path) -> str:
-        seconds = int(min(_SECONDS + len(data) * _SECONDS_PER_BYTE, _MOST_SECONDS))
-        asked = {"size": len(data), "most": most_bytes(), "seconds": seconds}
+    def read(
+        self, files: Sequence[tuple[str, bytes]], seconds: int, most_answer: int = sys.maxsize
+    ) -> dict[str, Any]:
+        """The `texts` of files (name, bytes) and `notes` on them, or an `error`.
+
+        TooLargeError if that takes too long, or too much memory, or more than `most_answer` bytes.
+        """
+        request = {
+            "names": [name for name, _ in files],
+            "sizes": [len(data) for _, data in files],
+            "seconds": seconds,
+            "most_bytes": most_bytes(),
+            "most_answer": most_answer,
+        }
         with self._lock:
-            process = self._started()
+            process = self.start()
             timer = Timer(seconds + 5, process.kill)
             timer.daemon = True
             timer.start()
             try:
-                answer, text = _ask(process, asked, data)
+                assert process.stdin is not None
+                assert process.stdout is not None
+                process.stdin.write(json.dumps(request).encode() + b"\n")
+                for _, data in files:
+                    process.stdin.write(data)
+                process.stdin.flush()
+                answer: dict[str, Any] = json.loads(process.stdout.readline())
             except BaseException as error:  # also an interrupt: whatever it says now is of no use
                 self.stop()
                 if not isinstance(error, ValueError | OSError):
                     raise
                 raise TooLargeError(
                     f"it could not be read within {seconds} s and the memory that is meant for "
-                    "it; save its text alone as a new file",
-                    path,
+                    "it; save its text alone as a new file"
                 ) from None
             finally:
                 timer.cancel()
-        if "error" in answer:
-            raise _ERRORS.get(answer["error"], InputError)(answer["problem"], path)
-        return text.decode("utf-8", "surrogatepass")
+        return answer
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def start(self) -> subprocess.Popen[bytes]:
+        """The process, which is started where there is none."""
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
             self.stop()
             self._owner = os.getpid()  # a fork must not share the pipes
+            # Safe path: what lies in the current folder is not taken for a module.
+            paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "adhominem.text.bounded"],
+                [sys.executable, "-P", "-c", _MAIN, str(self._niceness)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,  # what goes wrong there may quote a text
+                env={
+                    **os.environ,
+                    "ADHOMINEM_TOKEN": "",
+                    "OPENBLAS_NUM_THREADS": "1",
+                    "PYTHONPATH": os.pathsep.join(path for path in paths if os.path.isabs(path)),
+                },
             )
         return self._process
 
     def stop(self) -> None:
-        """End the process that reads PDFs, if there is one."""
+        """End the process, if there is one."""
         process, self._process = self._process, None
         if process is not None and self._owner == os.getpid():
             process.kill()
@@ -115,48 +149,48 @@ class _Reader:
                     pipe.close()  # type: ignore[union-attr]
 
 
-def _ask(
-    process: subprocess.Popen[bytes], asked: dict[str, int], data: bytes
-) -> tuple[dict[str, str], bytes]:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    _send(process.stdin, asked, data)
-    answer = json.loads(process.stdout.readline())
-    size = int(answer.get("size", 0))
-    text = process.stdout.read(size)
-    if len(text) < size:
-        raise ValueError("the process has ended")
-    return answer, text
-
-
-def _send(file: IO[bytes], head: dict[str, int] | dict[str, str], data: bytes) -> None:
-    file.write(json.dumps(head).encode() + b"\n")
-    file.write(data)
-    file.flush()
-
-
-_reader = _Reader()
+_reader = BoundedReader()  # of PDFs
 atexit.register(_reader.stop)
 
 
+def pdf_text(data: bytes, path: Path) -> str:
+    """The text of a PDF, read in another process, or here where there are bounds already."""
+    if _is_bounded or find_spec("pypdf") is None:  # without it, reading says what is missing
+        return office_text(data, path)
+    seconds = int(min(_SECONDS + len(data) * _SECONDS_PER_BYTE, _MOST_SECONDS))
+    try:
+        with readable(path):
+            answer = _reader.read([("a.pdf", data)], seconds)
+    except TooLargeError as error:
+        raise error.at(path) from None
+    if "error" in answer:
+        raise _ERRORS.get(answer["error"], InputError)(answer["problem"], path)
+    text: str = answer["texts"][0]["text"]
+    return text
+
+
+# The other side, in the process with bounds.
+
+
 def main() -> None:
-    """Read the PDFs that come on standard input, one after the other, until it ends."""
+    """Read the files that come on standard input, until it ends."""
     with suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks hears it, and ends us
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
+    if hasattr(os, "nice"):
+        os.nice(int(sys.argv[1]))
     Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     given, answers = sys.stdin.buffer, sys.stdout.buffer
     while line := given.readline():
-        asked = json.loads(line)
-        bound(asked["seconds"], MOST_MEMORY + _MEMORY_PER_BYTE * asked["size"])
-        data = given.read(asked["size"])
-        try:
-            with reading_at_most(asked["most"]):
-                text = office_text(data, Path("a.pdf")).encode("utf-8", "surrogatepass")
-        except InputError as error:
-            _send(answers, {"error": type(error).__name__, "problem": error.problem}, b"")
-        else:
-            _send(answers, {"size": len(text)}, text)
-        del data, line  # before the next one comes
+        request = json.loads(line)
+        bound(request["seconds"], MOST_MEMORY + _MEMORY_PER_BYTE * sum(request["sizes"]))
+        with reading_at_most(request["most_bytes"]):
+            texts = _read_files(request["names"], request["sizes"], given)
+        answer = json.dumps(texts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        if len(answer) > request["most_answer"]:
+            os._exit(1)
+        answers.write(answer + b"\n")
+        answers.flush()
+        del line, request, texts, answer  # before the next ones come
         bound(0)
 
 
@@ -167,5 +201,48 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-if __name__ == "__main__":
-    main()
+def _read_files(names: list[str], sizes: list[int], files: BinaryIO) -> dict[str, Any]:
+    """The texts of files; of a table all that can be read, of a single text only a whole one."""
+    texts: list[dict[str, str]] = []
+    notes: list[str] = []
+    left = sum(sizes)
+    for number, (name, size) in enumerate(zip(names, sizes, strict=True), start=1):
+        # Of the name only the ending counts: the rest is anybody's.
+        path = Path(f"{number}{suffix_of(name)}")
+        data = files.read(size)
+        left -= size
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                for exhibit in _exhibits(data, path, name, notes):
+                    document = exhibit.document
+                    row = {"text": document.text, "name": document.id, "topic": document.topic}
+                    texts.append({**row, "sha256": exhibit.sha256})
+        except (InputError, MissingExtraError, MemoryError) as error:
+            files.read(left)  # the next request comes behind them
+            kind = "TooLargeError" if isinstance(error, MemoryError) else type(error).__name__
+            problem = FILLS_MEMORY if isinstance(error, MemoryError) else str(error)
+            problem = error.problem if isinstance(error, InputError) else problem
+            return {"error": kind, "problem": problem, "name": name}
+        notes += [_named(str(warning.message), path, name) for warning in caught]
+    return {"texts": texts, "notes": notes}
+
+
+def suffix_of(name: str) -> str:
+    """The ending of a file's name, in small letters."""
+    return Path(name.replace("\\", "/")).suffix.lower()
+
+
+def _exhibits(data: bytes, path: Path, name: str, notes: list[str]) -> Iterator[Exhibit]:
+    if path.suffix != TABLE_SUFFIX:
+        exhibit = exhibit_of(data, path)
+        yield replace(exhibit, document=replace(exhibit.document, id=name))
+        return
+    skipped: list[InputError] = []
+    for document in documents_in(data, path, skipped=skipped):
+        yield Exhibit.of(Document(text=document.text, id=document.id, topic=document.topic), name)
+    notes += [_named(str(error), path, name) for error in skipped]
+
+
+def _named(message: str, path: Path, name: str) -> str:
+    return message.replace(str(path), name, 1)

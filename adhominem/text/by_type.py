@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import IntArray
-from adhominem.text.lexicon import Lexicon
+from adhominem.text.tokenizer import Lexicon
 
 
 class KeptByType(ABC):

@@ -275,9 +275,9 @@ def _check_description(description: dict[str, Any]) -> None:
     counts = [description.get("documents"), description.get("tokens")]
     counts += [row[name] for row in rows for name in ("authors", "documents", "tokens")]
     if not all(type(count) is int and count >= 0 for count in counts):
-        raise ValueError("a count is no number")
+        raise ValueError("a count is not a number")
     if not all(isinstance(name, str) for name in (*(row["name"] for row in rows), *steps)):
-        raise ValueError("a name is no string")
+        raise ValueError("a name is not a string")
 
 
 def _map_tokens(path: Path, count: int) -> npt.NDArray[np.uint32]:

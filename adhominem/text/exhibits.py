@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import islice
 from math import exp, fsum, log
 from pathlib import Path
 
@@ -29,9 +31,9 @@ from adhominem.text.files import (
     readable_name,
     readable_suffix,
     take,
-    text_in,
     visible_files,
 )
+from adhominem.text.streams import text_in
 
 STANDARD_INPUT = "-"
 
@@ -50,7 +52,7 @@ class Exhibit:
             return text
         document = text if isinstance(text, Document) else Document(text=text, id=name)
         document = document if document.id else replace(document, id=name)
-        return cls(document, sha256(document.text.encode("utf-8")).hexdigest())
+        return cls(document, document.sha256)
 
 
 Text = str | Document | Exhibit
@@ -58,7 +60,7 @@ SideTexts = Text | Sequence[Text]  # one text, or several by one author
 
 
 def with_text(exhibit: Exhibit, document: Document) -> Exhibit:
-    """An exhibit of which another text is compared: its hash remains that of what was read."""
+    """An exhibit with another text to compare; the hash remains that of what was read."""
     return replace(exhibit, document=document)
 
 
@@ -79,6 +81,12 @@ def words_a_text(side: Sequence[Exhibit]) -> int:
     """How long the texts of a side are: the geometric mean, as validations have it."""
     words = [max(1, len(exhibit.document.text.split())) for exhibit in side]
     return round(exp(fsum(map(log, words)) / len(words)))
+
+
+def first_words(text: str, words: int) -> str:
+    """The beginning of a text, up to a number of words."""
+    ends: Iterator[re.Match[str]] = islice(re.finditer(r"\S+", text), words - 1, words)
+    return next((text[: word.end()] for word in ends), text)
 
 
 def read_exhibits(paths: Sequence[str | Path], topic: str = "") -> list[Exhibit]:
@@ -118,7 +126,7 @@ def _check_one_author(folder: Path, texts: Sequence[Path]) -> None:
     names = f"{inside[0]}, {inside[1]}{', ...' if len(inside) > 2 else ''}"
     if all(file.parent != folder for file in texts):
         raise InputError(
-            f"texts of {len(inside)} folders ({names}), as if of so many authors; expected those "
+            f"texts of {len(inside)} folders ({names}), as if of as many authors; expected those "
             "of one: give one author's folder, or use predict, evaluate or map for many; folders "
             "of one author are given one by one, by --also-first or --also-second",
             folder,
@@ -148,7 +156,7 @@ def _read(path: Path, topic: str) -> Exhibit:
 
 
 def exhibit_of(data: bytes, path: Path, topic: str = "") -> Exhibit:
-    """The text of a file of these bytes, and their hash, whatever becomes of the file meanwhile."""
+    """The text of a file with these bytes, and their hash: both are of what was read."""
     try:
         name = readable_name(str(path))
         document = Document(text=text_in(data, path), id=name, topic=topic)

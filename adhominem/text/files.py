@@ -1,4 +1,4 @@
-"""From a file to its text: opened within limits, noted as an input, decoded.
+"""Files that are read: how they are named, opened within limits, and noted as inputs.
 
 How large a text may be: no honest one is larger, and a few kB can unpack to anything.
 
@@ -10,7 +10,6 @@ same file.
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 import warnings
@@ -18,14 +17,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
+from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from adhominem.errors import (
-    BinaryFileError,
     DamagedFileError,
     EmptyTextError,
-    GuessedEncodingWarning,
     InputError,
     MissingFieldError,
     NotFoundError,
@@ -34,7 +32,6 @@ from adhominem.errors import (
     TextEncodingError,
     TooLargeError,
 )
-from adhominem.text.unpacking import COMPRESSIONS, unpacked
 
 # The Bible has 4.5 MB. A pair is two texts in one line, and JSON may spend six bytes on a letter.
 DEFAULT_MOST_BYTES = 64 << 20
@@ -43,24 +40,12 @@ _MOST_OFFICE_BYTES = 512 << 20
 _OFFICE_BYTES_PER_TEXT = 8  # where the limit on a text is raised
 FILLS_MEMORY = "it fills the memory; save its text alone as a new file"
 
-# Longest mark first: the mark of UTF-16-LE begins that of UTF-32-LE.
-BYTE_ORDER_MARKS = (
-    (b"\xff\xfe\x00\x00", "utf-32"),
-    (b"\x00\x00\xfe\xff", "utf-32"),
-    (b"\xef\xbb\xbf", "utf-8-sig"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-)
-
-_BINARY = "this is binary data; expected plain text in UTF-8"
-# Control characters that no text in cp1252 holds; tab, line ends and form feed may.
-_BINARY_BYTES = bytes(set(range(0x20)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
-
+COMPRESSIONS = (".gz", ".xz", ".zst")
 OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
 READABLE_SUFFIXES = (".txt", ".md", *OFFICE_SUFFIXES)
 _NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
 
-OnBytes = Callable[[int], None]  # hears how many bytes of a file have been read
+OnBytes = Callable[[int], None]  # called with the number of bytes just read
 File = tuple[int, int] | str  # the device and the number on it; or the path, free of links
 
 largest_text: ContextVar[int] = ContextVar("largest_text", default=DEFAULT_MOST_BYTES)
@@ -98,6 +83,11 @@ class Document:
                 ) from None
         if not self.text or self.text.isspace():
             raise EmptyTextError("the text is empty; expected at least one visible character")
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the text: texts with the same one are the same text."""
+        return sha256(self.text.encode("utf-8")).hexdigest()
 
 
 # Paths and names.
@@ -202,7 +192,7 @@ def most_bytes() -> int:
 
 @contextmanager
 def reading_at_most(count: int) -> Iterator[None]:
-    """Let one text have so many bytes, unpacked, in all that is read meanwhile."""
+    """Limit each text that is read within to `count` bytes, unpacked."""
     if count < 1:
         raise OptionError(f"a text of at most {count} bytes; expected 1 or more")
     token = largest_text.set(count)
@@ -351,7 +341,7 @@ def take(
 
 
 def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
-    """Open a file that is no text, and say its size; no file, or a larger one, is an OSError.
+    """An open file that is not a text, and its size; OSError if it is not a file, or larger.
 
     A pipe would be waited on for ever, a device has no end. A link to a file is a file: caches of
     models are made of them.
@@ -361,7 +351,7 @@ def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(f"{path.name} is no file, but a folder, a pipe or a device")
+            raise OSError(f"{path.name} is not a file, but a folder, a pipe or a device")
         if status.st_size > largest:
             raise OSError(f"{path.name} has {status.st_size:,} bytes; expected {largest:,} at most")
         return open(descriptor, "rb"), status.st_size
@@ -373,8 +363,8 @@ def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
 def read_files(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OSError]:
     """Those of these files that are there, by names like `member/config.json`, in one go.
 
-    `largest` says how many bytes each may have. In the place of a file that cannot be read, is no
-    file or is too large stands the OSError that says so.
+    `largest` says how many bytes each may have. A file that cannot be read, is not a file or is too
+    large comes as the OSError that says so.
     """
     contents: dict[str, bytes | OSError] = {}
     for name, most in largest.items():
@@ -386,92 +376,3 @@ def read_files(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OS
         except OSError as error:
             contents[name] = error
     return contents
-
-
-# The text of a file.
-
-
-def read_text(path: Path, on_bytes: OnBytes | None = None) -> str:
-    """The text of one file: plain, of whatever compression and encoding, or an office document."""
-    return text_in(read_bytes(path, on_bytes), path)
-
-
-def text_in(data: bytes, path: Path) -> str:
-    """The text of a file of these bytes; its name says what format and compression it has."""
-    suffix = path.suffix.lower()
-    if suffix == ".pdf":  # imported here, since most texts are plain
-        from adhominem.text.bounded import pdf_text
-
-        return pdf_text(data, path)
-    if suffix in OFFICE_SUFFIXES:
-        from adhominem.text.office import office_text
-
-        return office_text(data, path)
-    with readable(path):
-        if suffix in COMPRESSIONS:
-            with unpacked(io.BytesIO(data), path, len(data)) as file:
-                data = take(file, path)
-        elif len(data) > most_bytes():
-            raise too_large("it").at(path)
-        return decode(data, path)
-
-
-def decode(data: bytes, path: str | Path | None = None, line: int | None = None) -> str:
-    """Bytes to text: UTF-8 first, then what the bytes show (a byte order mark, cp1252).
-
-    Anything but UTF-8 gives a warning, since a wrong guess would change the text.
-    """
-    try:
-        text, encoding = _decoded(data)
-    except InputError as error:
-        raise error.at(path, line) from None
-    if not encoding.startswith("utf-8"):
-        warn_encoding(encoding, path, line)
-    return text
-
-
-def _decoded(data: bytes) -> tuple[str, str]:
-    """The text and its encoding."""
-    marks = (encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark))
-    encoding = next(marks, "utf-8")
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        if encoding == "utf-8":
-            return _decoded_cp1252(data, error.start), "cp1252"
-        raise TextEncodingError(
-            f"the file begins as {encoding.upper()} but breaks at byte {error.start}; "
-            "save it again as UTF-8"
-        ) from None
-    if "\0" in text:
-        raise BinaryFileError(_BINARY)
-    return text, encoding
-
-
-def _decoded_cp1252(data: bytes, broken_at: int) -> str:
-    if data.translate(None, _BINARY_BYTES) != data:
-        raise BinaryFileError(_BINARY)
-    # A stray byte or a cut in UTF-8: read as cp1252, every accent and curly quote would be rubbish.
-    foreign = [character for character in data.decode("utf-8", "replace") if character > "\x7f"]
-    if foreign.count("\ufffd") * 2 < len(foreign):
-        raise TextEncodingError(
-            f"UTF-8 that breaks at byte {broken_at} ({data[broken_at]:#04x}); "
-            "fetch it again, or save it again as UTF-8"
-        )
-    try:
-        return data.decode("cp1252")
-    except UnicodeDecodeError:
-        raise TextEncodingError(
-            f"not UTF-8 (byte {broken_at} is {data[broken_at]:#04x}) and not Windows-1252 either; "
-            "save the file again as UTF-8"
-        ) from None
-
-
-def warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> None:
-    place = "the text" if path is None else f"{path}" if line is None else f"{path}:{line}"
-    warnings.warn(
-        f"{place} is not UTF-8; read as {encoding.upper()}. "
-        "If characters look wrong, save it again as UTF-8.",
-        GuessedEncodingWarning,
-        stacklevel=2,
-    )

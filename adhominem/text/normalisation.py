@@ -60,7 +60,7 @@ def _nfc(text: str) -> Iterator[Edit]:
     """Compose letters and accents, each letter by itself: it alone maps to where it stood.
 
     Marks are sorted in time that grows with the square of how many there are: of more than
-    `_MOST_MARKS` in a row, so many at a time are taken by themselves.
+    `_MOST_MARKS` in a row, as many at a time are taken by themselves.
     """
     if _is_composed(text):
         return
@@ -81,7 +81,7 @@ def _is_composed(text: str) -> bool:
 
 
 def _is_crowded(text: str) -> bool:
-    """Whether more than `_MOST_MARKS` marks stand in a row: one of them is met in steps so wide."""
+    """Whether more than `_MOST_MARKS` marks stand in a row: a step that wide meets one of them."""
     for at in range(_MOST_MARKS, len(text), _MOST_MARKS + 1):
         if _is_mark(text[at]):
             around = map(_is_mark, text[at - _MOST_MARKS : at + _MOST_MARKS + 1])
@@ -126,7 +126,7 @@ def _line_wraps(text: str) -> list[Edit]:
 
     The width is the longest line's. Short lines (verse, lists, the end of a
     paragraph) have room left, so their line ends stay; and where most have room,
-    the long ones are no wraps either.
+    the long ones are not wraps either.
     """
     lines = text.split("\n")
     width = max(len(line) for line in lines)

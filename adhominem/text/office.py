@@ -102,7 +102,7 @@ def word_parts(data: bytes, path: Path) -> dict[str, str]:
     with _damage(path), _open_zip(data) as archive:
         names = archive.namelist()
         if len({*names}) < len(names):
-            raise DamagedFileError("two of its parts have the same name; save it anew as .docx")
+            raise DamagedFileError("two of its parts have the same name; save it again as .docx")
         return {name: _shown_by(archive, name) for name in names}
 
 
@@ -149,8 +149,8 @@ def _damage(path: Path) -> Iterator[None]:
     except Exception as error:  # it may be almost anything
         detail = f"{type(error).__name__}: {error.args[0] if error.args else 'no details'}"
         raise DamagedFileError(
-            f"the file is damaged or no {path.suffix.lower()} file at all ({detail}); fetch it "
-            "again, or open it in the program that wrote it and save it anew",
+            f"the file is damaged or not a {path.suffix.lower()} file at all ({detail}); fetch it "
+            "again, or open it in the program that wrote it and save it again",
             path,
         ) from error
 
@@ -171,7 +171,7 @@ def _read_docx(data: bytes) -> str:
     with _open_zip(data) as archive:
         _parse(archive, "_rels/.rels", find_document)
         if not documents:
-            raise DamagedFileError("the file names no main document; save it anew as .docx")
+            raise DamagedFileError("the file names no main document; save it again as .docx")
         word = _WordCollector()
         _parse(archive, documents[0].lstrip("/"), word.start, word.end, word.letters)
     return _join(word.paragraphs)
@@ -201,7 +201,7 @@ class _WordCollector:
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._open) > _DEEPEST:
-            raise DamagedFileError("its XML is nested too deep; save it anew")
+            raise DamagedFileError("its XML is nested too deep; save it again")
         outer = self._open[-1]
         namespace, _, bare = name.rpartition(" ")
         if namespace not in _WORD:
@@ -381,7 +381,7 @@ def _open_zip(data: bytes) -> ZipFile:
         )
     if data.count(_PART_MARK) > _MOST_PARTS:
         raise DamagedFileError(
-            f"it has more than {_MOST_PARTS:,} parts; if it is no fake, save its text alone as a "
+            f"it has more than {_MOST_PARTS:,} parts; if it is genuine, save its text alone as a "
             "new file"
         )
     return ZipFile(io.BytesIO(data))
@@ -392,7 +392,7 @@ def _blocks_of(archive: ZipFile, part: str) -> Iterator[bytes]:
     member = archive.getinfo(part)
     # The other methods unpack a block to any size at once, and no office program uses them.
     if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-        raise DamagedFileError("the file is packed by an odd method; save it anew")
+        raise DamagedFileError("the file is packed by an odd method; save it again")
     most, size = max(_MOST_XML, _XML_PER_TEXT * most_bytes()), 0
     with archive.open(member) as stream:
         while block := stream.read(_BLOCK):
@@ -440,7 +440,7 @@ def _parse(
 def _refuse_document_type(*details: object) -> None:
     # Where entities are declared: they multiply, fetch other files, or leave gaps.
     raise DamagedFileError(
-        "the file declares an XML document type, which no office program does; save it anew"
+        "the file declares an XML document type, which no office program does; save it again"
     )
 
 
@@ -451,5 +451,5 @@ def _check_namespace(prefix: str | None, address: str | None) -> None:
 
 def _odd(what: str) -> DamagedFileError:
     return DamagedFileError(
-        f"its XML has more than {what}; if it is no fake, save its text alone as a new file"
+        f"its XML has more than {what}; if it is genuine, save its text alone as a new file"
     )

@@ -1,4 +1,4 @@
-"""PAN's formats: the pairs of 2020 and 2021, and the problem folders of 2013 to 2015.
+"""PAN's formats: pairs (2020, 2021), problem folders (2013-15), attribution problems (2018, 2019).
 
 Readers yield what they could read and, in its place, the error for what they
 could not: the caller decides whether to stop or to go on.
@@ -14,23 +14,28 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adhominem.errors import (
-    BrokenLineError,
-    InputError,
-    MissingFieldError,
-    NotFoundError,
-)
+from adhominem.errors import BrokenLineError, InputError, MissingFieldError, NotFoundError
+from adhominem.records import parsed_json
 from adhominem.text.files import (
+    COMPRESSIONS,
     Document,
     OnBytes,
     bare_stem,
     bare_suffix,
-    read_text,
+    path_of,
+    read_bytes,
     readable,
     readable_name,
+    real_path,
+    visible_files,
 )
-from adhominem.text.streams import JsonRows, made_of_rows, read_json_lines
-from adhominem.text.unpacking import COMPRESSIONS
+from adhominem.text.streams import (
+    JsonRows,
+    made_of_rows,
+    read_json_lines,
+    read_text,
+    stop_or_skip,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +68,7 @@ Case = TypeVar("Case", bound=Pair | Problem)
 
 
 def each_id_once(cases: Iterable[Case | InputError]) -> Iterator[Case | InputError]:
-    """The cases; in the place of one whose id has been there already, an error that names both."""
+    """The cases; one whose id has been there already comes as an error that names both."""
     lines: dict[bytes, int] = {}  # of the ids, which are kept short: there may be millions
     for case in cases:
         if isinstance(case, InputError):
@@ -115,7 +120,7 @@ def pair_rows(
             return
         path = pairs
     truth = (truth or find_truth(path)) if labelled else None
-    labels: Labels = {}
+    labels: Truths = {}
     for item in read_truth(truth) if truth else ():
         if isinstance(item, InputError):
             yield item
@@ -124,11 +129,11 @@ def pair_rows(
     yield from pairs_in(read_json_lines(path, on_bytes), path, labels if truth else None)
 
 
-Labels = dict[str, tuple[bool, tuple[str, str]]]  # by id: whether by one author, and by whom
+Truths = dict[str, tuple[bool, tuple[str, str]]]  # by id: whether by one author, and by whom
 
 
 def pairs_in(
-    rows: JsonRows, path: Path, labels: Labels | None = None
+    rows: JsonRows, path: Path, labels: Truths | None = None
 ) -> Iterator[Pair | InputError]:
     """The pairs of rows; `labels` has the truth of each, None where there is none."""
 
@@ -286,8 +291,12 @@ def _problem_document(path: Path, author: str, on_bytes: OnBytes | None) -> Docu
     id = readable_name(f"{path.parent.name}/{bare_stem(path)}")
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe would be waited on for ever
         raise InputError("a folder, a pipe or a device; expected a file", path)
+    return _document(path, on_bytes, author=author, work=id, id=id)
+
+
+def _document(path: Path, on_bytes: OnBytes | None = None, **labels: str) -> Document:
     try:
-        return Document(text=read_text(path, on_bytes), author=author, work=id, id=id)
+        return Document(text=read_text(path, on_bytes), **labels)
     except InputError as error:
         raise error.at(path) from None
 
@@ -303,3 +312,109 @@ def _read_truth_lines(path: Path) -> Iterator[tuple[str, bool] | InputError]:
             yield words[0], words[1].upper() == "Y"
         elif words:
             yield BrokenLineError(f"'{line.strip()}'; expected a problem and Y or N", path, number)
+
+
+# Attribution, 2018 and 2019:
+#
+# collection-info.json                    the problems, with their languages; may be missing
+# problem00001/problem-info.json          the candidates, and where the unknown texts lie
+# problem00001/candidate00001/known*.txt
+# problem00001/unknown/unknown*.txt
+# problem00001/ground-truth.json          who wrote them; "<UNK>": none of the candidates
+
+_PROBLEM, _TRUTH = "problem-info.json", "ground-truth.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttributionProblem:
+    """Texts by an unknown author, and the candidates with their known texts."""
+
+    name: str
+    candidates: dict[str, list[Document]]  # in the order of the problem; a list may be empty
+    unknown: list[Document]  # by the name of their file
+    truth: dict[str, str] | None  # the author of each unknown text; None if it is not there
+
+
+def read_attribution_problems(
+    path: str | Path, *, skipped: list[InputError] | None = None
+) -> Iterator[AttributionProblem]:
+    """The problems of a collection, or the one problem in a folder.
+
+    A text that cannot be read raises, or its error goes to `skipped`, if given.
+    """
+    place = path_of(path)
+    if not os.path.isdir(place):
+        raise NotFoundError("there is no such folder; look at the name and the place", place)
+    if os.path.isfile(place / _PROBLEM):
+        folders = [place]
+    else:
+        folders = sorted(file.parent for file in place.glob(f"*/{_PROBLEM}"))
+    if not folders:
+        raise NotFoundError(
+            f"no attribution problem of PAN 2018 or 2019 here; expected folders with a {_PROBLEM}",
+            place,
+        )
+    for folder in folders:
+        yield _attribution_problem(folder, skipped)
+
+
+def _attribution_problem(folder: Path, skipped: list[InputError] | None) -> AttributionProblem:
+    info_file = folder / _PROBLEM
+    info = _json(info_file)
+    try:
+        names = [str(row["author-name"]) for row in info["candidate-authors"]]
+        unknown = str(info.get("unknown-folder", "unknown"))
+    except (KeyError, TypeError, AttributeError):
+        raise BrokenLineError(
+            "the candidates are missing; expected "
+            '{"candidate-authors": [{"author-name": ...}], "unknown-folder": ...}',
+            info_file,
+        ) from None
+    for name in (*names, unknown):
+        if Path(name).name != name:  # a path out of the problem
+            raise BrokenLineError(
+                f"'{name}' is not the name of a folder; expected one that is in the problem",
+                info_file,
+            )
+    return AttributionProblem(
+        name=readable_name(real_path(folder).name),
+        candidates={
+            name: list(stop_or_skip(_texts(folder / name, name), skipped)) for name in names
+        },
+        unknown=list(stop_or_skip(_texts(folder / unknown, ""), skipped)),
+        truth=_true_authors(folder / _TRUTH),
+    )
+
+
+def _texts(folder: Path, author: str) -> Iterator[Document | InputError]:
+    if not os.path.isdir(folder):
+        yield NotFoundError("there is no such folder; expected one for each problem", folder)
+        return
+    for file in visible_files(folder, (".txt",)):
+        name = readable_name(file.name)
+        try:
+            yield _document(file, author=author, id=f"{author}/{name}" if author else name)
+        except InputError as error:
+            yield error
+
+
+def _true_authors(file: Path) -> dict[str, str] | None:
+    if not os.path.isfile(file):
+        return None
+    try:
+        return {
+            str(row["unknown-text"]): str(row["true-author"]) for row in _json(file)["ground_truth"]
+        }
+    except (KeyError, TypeError):
+        raise BrokenLineError(
+            'expected {"ground_truth": [{"unknown-text": ..., "true-author": ...}]}', file
+        ) from None
+
+
+def _json(file: Path) -> Any:
+    try:
+        return parsed_json(read_bytes(file))
+    except ValueError as error:
+        raise BrokenLineError(
+            f"this is not JSON ({error}); expected an object, as PAN's files have it", file
+        ) from None

@@ -8,11 +8,10 @@ workers, and only a few are under way at a time, so memory stays bounded.
 from __future__ import annotations
 
 import json
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -41,28 +40,14 @@ from adhominem.text.corpus import (
 from adhominem.text.files import Document
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
-from adhominem.text.readers import (
-    Source,
-    check_names,
-    find_sources,
-    read_pairs,
-    stop_or_skip,
-)
-from adhominem.text.tokenizer import Tokenizer
+from adhominem.text.readers import Source, check_names, find_sources, read_pairs
+from adhominem.text.streams import stop_or_skip
+from adhominem.text.tokenizer import Numbered, PackedTexts, Tokenizer
 from adhominem.text.vocabulary import prefix_tokens
 from adhominem.text.writing import write_folder
 
 _BATCH_CHARACTERS = 1 << 20
 _LONGEST_TYPE = 64  # characters; a longer token (a link, a scream) is kept as its beginning
-
-
-@dataclass(frozen=True)
-class TokenBatch:
-    """Some texts as numbers, with a lexicon of their own."""
-
-    types: list[str]
-    tokens: npt.NDArray[np.uint32]  # (tokens,): indices into `types`
-    lengths: list[int]  # (documents,)
 
 
 def prepare(
@@ -76,8 +61,8 @@ def prepare(
 ) -> PackedCorpus:
     """Read, normalise and tokenize every document, and write the packed corpus.
 
-    `on_bytes` hears of each stretch of input as it is read. With `jobs` above 1,
-    a script must keep the call under `if __name__ == "__main__":`.
+    `on_bytes` is called with the number of bytes of each stretch of input as it is read. With
+    `jobs` above 1, a script must keep the call under `if __name__ == "__main__":`.
     """
     sources = list(sources)
     check_names(sources)
@@ -95,7 +80,7 @@ def prepare_pairs(
 ) -> PackedCorpus:
     """Pack a pair set with its truth: documents 2i and 2i + 1 are the i-th pair.
 
-    A pair of which one text cannot be used is left out whole.
+    A pair is left out if either of its texts cannot be used.
     """
     (source,) = find_sources(path)
     normaliser = normaliser or Normaliser()
@@ -163,16 +148,18 @@ class _Packer:
         self.ids: list[str] = []
         self._hash = sha256()
 
-    def add(self, source: Source, documents: list[Document], batch: TokenBatch) -> None:
-        types = self._types
-        to_global = np.array(
-            [types.setdefault(token_type, len(types)) for token_type in batch.types],
-            dtype=TOKEN_DTYPE,
-        )
+    def add(self, source: Source, documents: list[Document], batch: PackedTexts) -> None:
+        names, types = batch.types.split(" ") if batch.types else [], self._types
+        # Types are numbered as the texts have them, however the batches were made.
+        firsts = np.empty(len(names), np.int64)
+        firsts[batch.tokens[::-1]] = np.arange(len(batch.tokens))[::-1]
+        to_global = np.empty(len(names), TOKEN_DTYPE)
+        for place in np.argsort(firsts).tolist():
+            to_global[place] = types.setdefault(names[place][:_LONGEST_TYPE], len(types))
         data = to_global[batch.tokens].tobytes()
         self._file.write(data)
         self._hash.update(data)
-        for document, length in zip(documents, batch.lengths, strict=True):
+        for document, length in zip(documents, batch.lengths.tolist(), strict=True):
             if length == 0:  # zero-width characters alone: visible to Python, to nobody else
                 error = EmptyTextError(
                     f"'{document.id}' has no visible character; leave it out", source.path
@@ -249,14 +236,14 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 def _tokenized(
     documents: Iterable[Document], normaliser: Normaliser, jobs: int
-) -> Generator[tuple[list[Document], TokenBatch], None, None]:
+) -> Generator[tuple[list[Document], PackedTexts], None, None]:
     """Batches of documents, tokenized here or by `jobs` workers, in their order."""
     batches = ((batch, [document.text for document in batch]) for batch in _batches(documents))
     if jobs == 1:
         _start_worker(normaliser)
         yield from ((batch, _tokenize_batch(texts)) for batch, texts in batches)
         return
-    under_way: deque[tuple[list[Document], Future[TokenBatch]]] = deque()
+    under_way: deque[tuple[list[Document], Future[PackedTexts]]] = deque()
     with worker_pool(jobs, _start_worker, normaliser) as pool:
         for batch, texts in batches:
             under_way.append((batch, pool.submit(_tokenize_batch, texts)))
@@ -275,13 +262,6 @@ def _start_worker(normaliser: Normaliser) -> None:
     _tokenizer = Tokenizer(normaliser)
 
 
-def _tokenize_batch(texts: list[str]) -> TokenBatch:
-    lexicon: defaultdict[str, int] = defaultdict()
-    lexicon.default_factory = lexicon.__len__  # an unseen token gets the next number
-    numbered = []
-    for text in texts:
-        tokens = _tokenizer.tokens(text)
-        ids = map(lexicon.__getitem__, tokens)
-        numbered.append(np.fromiter(ids, dtype=TOKEN_DTYPE, count=len(tokens)))
-    types = [token_type[:_LONGEST_TYPE] for token_type in lexicon]
-    return TokenBatch(types, np.concatenate(numbered), [len(tokens) for tokens in numbered])
+def _tokenize_batch(texts: list[str]) -> PackedTexts:
+    lexicon = _tokenizer.lexicon()
+    return Numbered(lexicon, [_tokenizer.numbers(text, lexicon) for text in texts]).packed()

@@ -1,7 +1,7 @@
 """What a text is like on its face: a few rates by which running prose is known.
 
 Each can be said in one sentence, and does not depend on how long a text is. Which rates are usual,
-`scoring.prose` learns from training texts.
+`score.prose` learns from training texts.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from adhominem.records import Longest, Options
 
 RATES = (
     "common_words",  # of the words: those that are among the most common ones
-    "odd_spelling",  # of the letters: those that stand between neighbours where they rarely do
+    "odd_spelling",  # of the letters: those between neighbours where they rarely are
     "other_letters",  # of the letters: those beyond a to z
     "figures",  # of the tokens: those with a digit
-    "symbols",  # of the tokens: those that are no words, figures or ordinary punctuation
+    "symbols",  # of the tokens: those that are neither words nor figures nor ordinary punctuation
     "punctuation",  # of the tokens
     "sentence_ends",  # of the tokens: full stops and the like
     "odd_words",  # of the words: single letters, and those with digits, _ or capitals inside
@@ -33,7 +33,7 @@ RATES = (
     "capital_common_words",  # of the common words within sentences: those with a capital
     "broken_lines",  # of the words: those in lines that end early, and within a sentence
     "line_capitals",  # of the words: those in lines that end within a sentence, before a capital
-    "repetition",  # of fifty words: how many of them stand there before
+    "repetition",  # of fifty words: those that have occurred among them before
     "word_length",  # in letters, the mean
 )
 
@@ -53,7 +53,7 @@ _MOST_CHARACTERS = 1 << 21  # of token types that are remembered: some 70 MB at 
 
 
 @dataclass(frozen=True)
-class Lexicon(Options):
+class ProseLexicon(Options):
     """What words of a language look like: the most common ones, and the usual letter trigrams."""
 
     common_words: Annotated[tuple[str, ...], Longest(10_000)]  # in small letters
@@ -75,7 +75,9 @@ class Lexicon(Options):
         return _Types(self)
 
     @classmethod
-    def of(cls, genres: Iterable[Iterable[Sequence[str]]], words: int, share: float) -> Lexicon:
+    def of(
+        cls, genres: Iterable[Iterable[Sequence[str]]], words: int, share: float
+    ) -> ProseLexicon:
         """From the tokens of texts, by genre: each genre counts as much as the others.
 
         So many common words, and the most frequent trigrams that make up this share of all.
@@ -98,7 +100,7 @@ class Lexicon(Options):
         return cls(tuple(common), tuple(sorted(ranked[:most])))
 
 
-def prose_rates(text: str, tokens: Sequence[str], lexicon: Lexicon) -> FloatArray:
+def prose_rates(text: str, tokens: Sequence[str], lexicon: ProseLexicon) -> FloatArray:
     """(rates,): those of a text with these tokens, in the order of `RATES`."""
     marks, lower = lexicon.types.of(tokens)
     totals = dict(zip(_MARKS, marks.sum(axis=0, dtype=np.int64).tolist(), strict=True))
@@ -134,7 +136,7 @@ class _Types:
     Threads may use it at the same time: what a type has is written at once, and never changes.
     """
 
-    def __init__(self, lexicon: Lexicon) -> None:
+    def __init__(self, lexicon: ProseLexicon) -> None:
         self._common, self._usual = lexicon.common, lexicon.usual
         self._known: dict[str, tuple[bytes, str]] = {}
         self._characters = 0  # that are known
@@ -218,7 +220,7 @@ def _trigrams(word: str) -> list[str]:
 
 
 def _repetition(words: Sequence[str]) -> float:
-    """The share of words that stand there before, the mean of rows of fifty."""
+    """The share of words that have occurred before, as the mean over rows of fifty."""
     starts = range(0, max(1, len(words) - _WINDOW + 1), _WINDOW)
     rows = [words[at : at + _WINDOW] for at in starts] if words else []
     return float(np.mean([1 - len(set(row)) / len(row) for row in rows])) if rows else 0.0

@@ -32,7 +32,6 @@ from adhominem.text.files import (
     OnBytes,
     bare_stem,
     path_of,
-    read_text,
     readable_name,
     readable_suffix,
     real_path,
@@ -50,7 +49,15 @@ from adhominem.text.pan import (
     problem_rows,
     problem_texts,
 )
-from adhominem.text.streams import JsonRows, json_rows, lines_in, made_of_rows, read_json_lines
+from adhominem.text.streams import (
+    JsonRows,
+    json_rows,
+    lines_in,
+    made_of_rows,
+    read_json_lines,
+    read_text,
+    stop_or_skip,
+)
 
 Item = TypeVar("Item")
 
@@ -89,7 +96,7 @@ class Source:
 
     def size(self) -> int:
         """Bytes on disk, packed as they are: what a progress bar counts."""
-        files = filter(os.path.isfile, self.files())  # what is missing is told of when it is read
+        files = filter(os.path.isfile, self.files())  # what is missing is an error when it is read
         return sum(map(os.path.getsize, files))
 
     def _rows(
@@ -143,19 +150,6 @@ class Source:
         return MissingAuthorError(problem, file, line)
 
 
-def stop_or_skip(
-    rows: Iterable[Item | InputError], skipped: list[InputError] | None
-) -> Iterator[Item]:
-    """Pass on what could be read; raise the first error, or collect them all."""
-    for row in rows:
-        if not isinstance(row, InputError):
-            yield row
-        elif skipped is None:
-            raise row
-        else:
-            skipped.append(row)
-
-
 def find_sources(path: str | Path) -> list[Source]:
     """The corpora at a path: one, or one for each .jsonl file of a folder."""
     path = path_of(path)
@@ -172,7 +166,7 @@ def find_sources(path: str | Path) -> list[Source]:
     if is_problem_folder(path):
         return [Source(name, path, Layout.PROBLEMS)]
     if tables := [_file_source(file) for file in visible_files(path, (".jsonl",))]:
-        texts = (".txt", *OFFICE_SUFFIXES)  # a README.md may well stand there
+        texts = (".txt", *OFFICE_SUFFIXES)  # a README.md may well be there
         _warn_of_strays(path, visible_files(path, texts, deep=True), "the .jsonl files")
         truths = {find_truth(table.path) for table in tables if table.layout is Layout.PAIRS}
         return [table for table in tables if table.path not in truths]
@@ -195,7 +189,7 @@ def _warn_of_strays(folder: Path, strays: list[Path], beside: str) -> None:
 
 
 def check_names(sources: Sequence[Source]) -> None:
-    """Refuse corpora of one name: they are told apart by it."""
+    """Refuse corpora of one name: it identifies them."""
     names = [source.name for source in sources]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -293,7 +287,7 @@ def _json_documents(rows: JsonRows, path: Path) -> Iterator[tuple[int, Document 
 
 
 def _pair_documents(pairs: Iterable[Pair | InputError]) -> Iterator[Document | InputError]:
-    """Take the pairs apart, each document once however many pairs it stands in."""
+    """The documents of pairs, each once however many pairs it is in."""
     seen: set[bytes] = set()
     for pair in pairs:
         if isinstance(pair, InputError):

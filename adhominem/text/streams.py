@@ -1,49 +1,258 @@
-"""Files that are streamed, unpacked as they are read: their lines, and rows of JSON.
+"""Reading what files hold: unpacked, decoded, as one text, as lines, or as rows of JSON.
 
-A line that cannot be read comes as its error, and the next is read.
+Never more than a block is unpacked ahead. A line that cannot be read comes as its error, and the
+next is read.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import lzma
 import os
+import warnings
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, AnyStr, BinaryIO, TypeVar, cast
 
 from adhominem.errors import (
+    BinaryFileError,
     BrokenLineError,
+    DamagedFileError,
     EmptyTextError,
+    GuessedEncodingWarning,
     InputError,
     TextEncodingError,
     TooLargeError,
 )
 from adhominem.text.files import (
-    BYTE_ORDER_MARKS,
+    COMPRESSIONS,
+    OFFICE_SUFFIXES,
     OnBytes,
-    decode,
     most_bytes,
     open_input,
+    read_bytes,
     readable,
+    take,
     too_large,
-    warn_encoding,
 )
-from adhominem.text.unpacking import Blocks, unpacked
 
-_BLOCK = 1 << 20  # bytes that are read at a time
-_MOST_REST = 1 << 30  # bytes of a line that are passed over: a pipe, or what is packed, may not end
-_MOST_PARTS = 1_000_000  # of one row: three bytes become eighty in memory
 Item = TypeVar("Item")
 JsonRows = Iterator[tuple[int, dict[str, Any] | InputError]]  # (line number, object or its error)
+
+_BLOCK = 1 << 20  # bytes that are read, or unpacked, at a time
+_MOST_REST = 1 << 30  # bytes of a line that are passed over: a pipe, or what is packed, may not end
+_MOST_PARTS = 1_000_000  # of one row: three bytes become eighty in memory
+_PORTION = 256  # packed bytes at a time: zstd may unpack these to 8 MiB, and all at once
+
+# What unpacking may take, whatever a header asks for. `xz -9` takes 65 MiB, `zstd --long` 128 MiB.
+_XZ_MEMORY = 256 << 20
+_ZSTD_WINDOW = 1 << 27
+# Large dumps are packed with `zstd --long=31`, which takes 2 GiB. Only a file that is large itself
+# can have use for that: text packs to a tenth.
+_ZSTD_LARGEST_WINDOW = 1 << 31
+_ZSTD_WINDOW_BY_SIZE = 64
+
+# Longest mark first: the mark of UTF-16-LE begins that of UTF-32-LE.
+BYTE_ORDER_MARKS = (
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+
+_BINARY = "this is binary data; expected plain text in UTF-8"
+# Control characters that no text in cp1252 holds; tab, line ends and form feed may.
+_BINARY_BYTES = bytes(set(range(0x20)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
+
+
+# Unpacking.
+
+
+@contextmanager
+def unpacked(raw: BinaryIO, path: Path, size: int) -> Iterator[BinaryIO]:
+    """A file of `size` bytes as its ending says; a broken archive raises DamagedFileError."""
+    suffix = path.suffix.lower()
+    if suffix not in COMPRESSIONS:
+        yield raw
+        return
+    window = max(_ZSTD_WINDOW, min(_ZSTD_WINDOW_BY_SIZE * size, _ZSTD_LARGEST_WINDOW))
+    try:
+        yield cast(BinaryIO, io.BufferedReader(_Blocks(_unpack(raw, suffix, window)), _BLOCK))
+    except (EOFError, lzma.LZMAError, zlib.error) as error:
+        for message, most, advice in (
+            ("Memory usage limit", _XZ_MEMORY, "`xz -d`, or pack it again with `xz -9`"),  # lzma's
+            ("too much memory", window, "`zstd -d --long=31`, or pack it again without --long"),
+        ):
+            if message in str(error):
+                problem = f"unpacking it takes more than {most >> 20} MiB of memory"
+                raise TooLargeError(f"{problem}; unpack it with {advice}", path) from None
+        raise DamagedFileError(
+            f"the file is damaged, cut off, or not a {path.suffix} file at all ({error}); "
+            "fetch or pack it again",
+            path,
+        ) from None
+
+
+def _unpack(raw: BinaryIO, suffix: str, window: int) -> Iterator[bytes]:
+    """The unpacked blocks of any number of frames (zstd), members (gzip) or streams (xz).
+
+    A file that ends in mid-frame raises EOFError. (The libraries' own readers take a cut-off .zst
+    for a complete one, and pass over all that follows a damaged header in an .xz.)
+    """
+    packed = b""  # the beginning of the next frame
+    while packed := packed or raw.read(_PORTION):
+        frame, unpack = _new_frame(suffix, window)
+        yield (block := unpack(packed))
+        while not frame.eof:
+            there_is_more = len(block) == _BLOCK  # of what was read already
+            packed = b"" if there_is_more else raw.read(_PORTION)
+            if not (packed or there_is_more):
+                raise EOFError("it ends too early")
+            yield (block := unpack(packed))
+        packed = frame.unused_data
+
+
+def _new_frame(suffix: str, window: int) -> tuple[Any, Callable[[bytes], bytes]]:
+    """The library's object for a new frame, and what unpacks more of it, not much at a time."""
+    if suffix == ".gz":
+        member = zlib.decompressobj(zlib.MAX_WBITS | 16)  # with gzip's header and checksum
+        return member, lambda data: member.decompress(member.unconsumed_tail + data, _BLOCK)
+    if suffix == ".xz":
+        stream = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+        return stream, lambda data: stream.decompress(data, _BLOCK)
+    import zstandard
+
+    frame = zstandard.ZstdDecompressor(max_window_size=window).decompressobj()
+
+    def unpack(data: bytes) -> bytes:
+        try:
+            return frame.decompress(data)
+        except zstandard.ZstdError as error:
+            raise zlib.error(str(error)) from None
+
+    return frame, unpack
+
+
+class _Blocks(io.RawIOBase):
+    """Blocks of bytes as a raw file."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if not self._rest:
+            self._rest = memoryview(next(filter(None, self._blocks), b""))
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
+
+
+# A file as one text.
+
+
+def read_text(path: Path, on_bytes: OnBytes | None = None) -> str:
+    """The text of one file: plain, of whatever compression and encoding, or an office document."""
+    return text_in(read_bytes(path, on_bytes), path)
+
+
+def text_in(data: bytes, path: Path) -> str:
+    """The text of a file of these bytes; its name says what format and compression it has."""
+    suffix = path.suffix.lower()
+    if suffix == ".pdf":  # imported here, since most texts are plain
+        from adhominem.text.bounded import pdf_text
+
+        return pdf_text(data, path)
+    if suffix in OFFICE_SUFFIXES:
+        from adhominem.text.office import office_text
+
+        return office_text(data, path)
+    with readable(path):
+        if suffix in COMPRESSIONS:
+            with unpacked(io.BytesIO(data), path, len(data)) as file:
+                data = take(file, path)
+        elif len(data) > most_bytes():
+            raise too_large("it").at(path)
+        return decode(data, path)
+
+
+def decode(data: bytes, path: str | Path | None = None, line: int | None = None) -> str:
+    """Bytes to text: UTF-8 first, then what the bytes show (a byte order mark, cp1252).
+
+    Anything but UTF-8 gives a warning, since a wrong guess would change the text.
+    """
+    try:
+        text, encoding = _decoded(data)
+    except InputError as error:
+        raise error.at(path, line) from None
+    if not encoding.startswith("utf-8"):
+        warn_encoding(encoding, path, line)
+    return text
+
+
+def _decoded(data: bytes) -> tuple[str, str]:
+    """The text and its encoding."""
+    marks = (encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark))
+    encoding = next(marks, "utf-8")
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding == "utf-8":
+            return _decoded_cp1252(data, error.start), "cp1252"
+        raise TextEncodingError(
+            f"the file begins as {encoding.upper()} but breaks at byte {error.start}; "
+            "save it again as UTF-8"
+        ) from None
+    if "\0" in text:
+        raise BinaryFileError(_BINARY)
+    return text, encoding
+
+
+def _decoded_cp1252(data: bytes, broken_at: int) -> str:
+    if data.translate(None, _BINARY_BYTES) != data:
+        raise BinaryFileError(_BINARY)
+    # A stray byte or a cut in UTF-8: read as cp1252, every accent and curly quote would be rubbish.
+    foreign = [character for character in data.decode("utf-8", "replace") if character > "\x7f"]
+    if foreign.count("\ufffd") * 2 < len(foreign):
+        raise TextEncodingError(
+            f"UTF-8 that breaks at byte {broken_at} ({data[broken_at]:#04x}); "
+            "fetch it again, or save it again as UTF-8"
+        )
+    try:
+        return data.decode("cp1252")
+    except UnicodeDecodeError:
+        raise TextEncodingError(
+            f"not UTF-8 (byte {broken_at} is {data[broken_at]:#04x}) and not Windows-1252 either; "
+            "save the file again as UTF-8"
+        ) from None
+
+
+def warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> None:
+    place = "the text" if path is None else f"{path}" if line is None else f"{path}:{line}"
+    warnings.warn(
+        f"{place} is not UTF-8; read as {encoding.upper()}. "
+        "If characters look wrong, save it again as UTF-8.",
+        GuessedEncodingWarning,
+        stacklevel=2,
+    )
+
+
+# A file as lines, and as rows of JSON.
 
 
 @contextmanager
 def open_bytes(path: Path, on_bytes: OnBytes | None = None) -> Iterator[BinaryIO]:
     """Open a file for reading, unpacked; a broken archive raises DamagedFileError.
 
-    `on_bytes` hears how many of its (packed) bytes have been read.
+    `on_bytes` is called with the number of (packed) bytes of each block.
     """
     with open_input(path) as file:
 
@@ -57,7 +266,7 @@ def open_bytes(path: Path, on_bytes: OnBytes | None = None) -> Iterator[BinaryIO
                     on_bytes(len(block))
                 yield block
 
-        raw = cast(BinaryIO, io.BufferedReader(Blocks(blocks()), _BLOCK))
+        raw = cast(BinaryIO, io.BufferedReader(_Blocks(blocks()), _BLOCK))
         with unpacked(raw, path, os.fstat(file.fileno()).st_size) as opened:
             yield opened
 
@@ -88,12 +297,25 @@ def json_rows(lines: Iterable[tuple[int, str | InputError]], path: Path) -> Json
 def made_of_rows(
     rows: JsonRows, path: Path, make: Callable[[dict[str, Any], int], Item]
 ) -> Iterator[tuple[int, Item | InputError]]:
-    """Stream (line number, what is made of the row and its number); an error comes in its place."""
+    """Stream (line number, what `make` returns for the row and its number, or the error)."""
     for number, row in rows:
         try:
             yield number, row if isinstance(row, InputError) else make(row, number)
         except InputError as error:
             yield number, error.at(path, number)
+
+
+def stop_or_skip(
+    rows: Iterable[Item | InputError], skipped: list[InputError] | None
+) -> Iterator[Item]:
+    """Pass on what could be read; raise the first error, or collect them all."""
+    for row in rows:
+        if not isinstance(row, InputError):
+            yield row
+        elif skipped is None:
+            raise row
+        else:
+            skipped.append(row)
 
 
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputError:
@@ -128,7 +350,7 @@ def read_lines(
 def lines_in(file: io.BufferedReader, path: Path) -> Iterator[tuple[int, str | InputError]]:
     """Stream (line number, line) of an open file; one that cannot be read comes as its error.
 
-    Lines end at a line feed alone: the other separators of Unicode may stand in JSON strings.
+    Lines end at a line feed alone: the other separators of Unicode may be in JSON strings.
     """
     head = file.peek(4)
     encoding = next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), "")

@@ -2,21 +2,28 @@
 
 Nothing is rewritten or lower-cased: contractions, runs of signs and misspellings
 are what authors differ in. The rules run in the `tokenizers` library.
+
+Tokens are numbers of token types in a `Lexicon`: a text is looked up once, and what encoders keep
+of each type is arrays.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
+from threading import Lock
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from adhominem.arrays import IntArray
+from adhominem.compiled import compiled
 from adhominem.errors import TokenizerError
-from adhominem.text.lexicon import Lexicon
 from adhominem.text.normalisation import Normaliser
 
 # Short forms whose full stop belongs to them; none that is also a word at the end of sentences.
@@ -52,17 +59,163 @@ _LONGEST_RUN = 128  # of one character, that the rules get to see
 _PANIC = ("pyo3_runtime", "PanicException")  # where it comes from; it cannot be imported
 
 
+class Chunks(Protocol):
+    """What white space leaves together, and the numbers of its tokens, as bytes."""
+
+    def add(self, chunk: str, numbers: bytes, /) -> None:
+        """Remember the numbers of a chunk."""
+        ...
+
+    def look_up(self, text: str, /) -> tuple[bytes, list[str]]:
+        """The numbers of a text's known chunks, in a row, and the chunks that are not known."""
+        ...
+
+
+class PythonChunks:
+    """Chunks in a dictionary: what `chunks.c` does faster."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, bytes] = {}
+        self.add = self._known.__setitem__
+
+    def look_up(self, text: str) -> tuple[bytes, list[str]]:
+        """The numbers of a text's known chunks, in a row, and the chunks that are not known."""
+        chunks = text.split()
+        rows = list(map(self._known.get, chunks, repeat(b"")))  # no chunk is without a token
+        new = zip(chunks, rows, strict=True) if b"" in rows else ()
+        return b"".join(rows), [chunk for chunk, row in new if not row]
+
+
+def new_chunks() -> Chunks:
+    """Chunks without any, in C if it was built."""
+    module = compiled("adhominem.text._chunks")
+    if module is None:
+        return PythonChunks()
+    chunks: Chunks = module.Chunks(int.from_bytes(os.urandom(8), "little"))
+    return chunks
+
+
+class Lexicon:
+    """Token types in the order in which they were first seen. It only grows.
+
+    Nothing in it is ever forgotten: when it is large enough, its owner begins a new one.
+    """
+
+    def __init__(self) -> None:
+        self.types: list[str] = []
+        self.characters = 0  # of all types, and of `chunks`
+        self.chunks = new_chunks()  # for a tokenizer
+        self._numbers: dict[str, int] = {}
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    def number(self, tokens: Sequence[str]) -> IntArray:
+        """(tokens,): the number of each token's type."""
+        numbers = np.fromiter(map(self._numbers.get, tokens, repeat(-1)), np.int64, len(tokens))
+        new = np.flatnonzero(numbers < 0)
+        if len(new):
+            missing = [tokens[at] for at in new.tolist()]
+            self._add(missing)
+            numbers[new] = list(map(self._numbers.__getitem__, missing))
+        return numbers
+
+    def add_chunks(self, chunks: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """Remember chunks with their tokens."""
+        names, tokens = zip(*chunks, strict=True)
+        numbers = self.number(list(chain.from_iterable(tokens)))
+        ends = np.cumsum(list(map(len, tokens))) * numbers.itemsize
+        rows = numbers.tobytes()
+        parts = (rows[begin:end] for begin, end in pairwise([0, *ends.tolist()]))
+        for name, part in zip(names, parts, strict=True):
+            self.chunks.add(name, part)
+        self.characters += sum(map(len, names))
+
+    def _add(self, tokens: Sequence[str]) -> None:
+        with self._lock:
+            for token in dict.fromkeys(tokens):
+                if token not in self._numbers:  # another thread may have added it
+                    self.types.append(token)  # first, since others may read a number at once
+                    self._numbers[token] = len(self.types) - 1
+                    self.characters += len(token)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """Tokenized documents, each token as the number of its type."""
+
+    lexicon: Lexicon
+    documents: Sequence[IntArray]  # of each, (tokens,)
+
+    @classmethod
+    def of(cls, documents: Sequence[Sequence[str]]) -> Numbered:
+        """Documents given as strings, with a lexicon of their own."""
+        lexicon = Lexicon()
+        return cls(lexicon, [lexicon.number(tokens) for tokens in documents])
+
+    @property
+    def row(self) -> IntArray:
+        """(tokens,): those of all documents in a row."""
+        return np.concatenate([np.zeros(0, np.int64), *self.documents])
+
+    @property
+    def lengths(self) -> IntArray:
+        """(documents,): how many tokens each has."""
+        return np.array([len(tokens) for tokens in self.documents], dtype=np.int64)
+
+    def packed(self) -> PackedTexts:
+        """The same without the lexicon, for another process."""
+        used = np.zeros(len(self.lexicon), np.bool_)
+        row = self.row
+        used[row] = True
+        numbers = np.flatnonzero(used)
+        tokens = (np.cumsum(used) - 1)[row].astype(np.uint32)
+        types = " ".join(self.lexicon.types[number] for number in numbers.tolist())
+        return PackedTexts(types, tokens, self.lengths)
+
+    def chosen(self, places: Iterable[int]) -> Numbered:
+        """The documents at these places, in this order."""
+        return Numbered(self.lexicon, [self.documents[at] for at in places])
+
+
+@dataclass(frozen=True, eq=False)
+class PackedTexts:
+    """Tokenized documents with their token types: a few arrays, which are quickly sent."""
+
+    types: str  # with spaces in between, which no token has inside
+    tokens: npt.NDArray[np.uint32]  # (tokens,): of all documents in a row, each as its type's place
+    lengths: IntArray  # (documents,)
+
+    def numbered(self, lexicon: Lexicon) -> Numbered:
+        """The documents in the numbers of a lexicon."""
+        row = lexicon.number(self.types.split(" ") if self.types else [])[self.tokens]
+        ends = np.cumsum(self.lengths).tolist()
+        return Numbered(lexicon, [row[begin:end] for begin, end in pairwise([0, *ends])])
+
+
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """The tokens of one text: what the model sees, and where it stands in the original."""
+    """The tokens of one text as a model sees them, and where they are in the original."""
 
-    tokens: list[str]
+    numbers: IntArray  # (tokens,): of their types in the lexicon
+    lexicon: Lexicon
     text: str  # the original
     normaliser: Normaliser
 
     @cached_property
+    def tokens(self) -> list[str]:
+        """The tokens as strings."""
+        types = self.lexicon.types
+        return [types[number] for number in self.numbers.tolist()]
+
+    def numbers_in(self, lexicon: Lexicon) -> IntArray:
+        """(tokens,): the numbers of the tokens' types in any lexicon."""
+        return self.numbers if lexicon is self.lexicon else lexicon.number(self.tokens)
+
+    @cached_property
     def spans(self) -> IntArray:
-        """(tokens, 2): start and end in the original text; worked out once somebody asks."""
+        """(tokens, 2): start and end in the original text; worked out when first used."""
         aligned = self.normaliser.align(self.text)
         chunks = [chunk.span() for chunk in re.finditer(r"\S+", aligned.text)]  # as by `split`
         begins, ends = np.array(chunks, dtype=np.int64).reshape(-1, 2).T  # (chunks,) each
@@ -80,7 +233,7 @@ class Tokenizer:
     stands, and texts repeat their chunks: remembering them is what makes it fast.
     """
 
-    _MOST_CHARACTERS = 1 << 21  # of chunks: some 60 MB; then it forgets them all and starts again
+    _MOST_CHARACTERS = 1 << 21  # of chunks, some 60 MB; then it begins again with none
 
     def __init__(self, normaliser: Normaliser | None = None) -> None:
         # Here, so that a model folder can be written without the library.
@@ -89,22 +242,20 @@ class Tokenizer:
 
         self.normaliser = normaliser or Normaliser()
         self._split = Split(Regex(TOKEN_PATTERN), behavior="removed", invert=True)
-        self._known: dict[str, tuple[str, ...]] = {}
-        self._characters = 0  # that are known
         self._lexicon = Lexicon()
 
     def tokens(self, text: str) -> list[str]:
-        """The tokens alone: the fast way, for corpora."""
-        return list(chain.from_iterable(self._split_chunks(self.normaliser(text).split())))
+        """The tokens of a text as strings."""
+        return self.tokenize(text).tokens
 
     def lexicon(self) -> Lexicon:
-        """That of the token types met lately; a new one where it has grown large."""
+        """The lexicon of the token types met lately; a new one where that has grown large."""
         if len(self._lexicon) > _MOST_TYPES or self._lexicon.characters > 2 * self._MOST_CHARACTERS:
             self._lexicon = Lexicon()
         return self._lexicon
 
     def numbers(self, text: str, lexicon: Lexicon) -> IntArray:
-        """(tokens,): the tokens alone, as their types' numbers in a lexicon of this tokenizer."""
+        """(tokens,): the numbers of the tokens' types in a lexicon of this tokenizer."""
         normalised = self.normaliser(text)
         numbers, unknown = lexicon.chunks.look_up(normalised)
         if unknown:
@@ -113,25 +264,9 @@ class Tokenizer:
         return np.frombuffer(numbers, np.int64)
 
     def tokenize(self, text: str) -> Tokens:
-        """The tokens, and their spans in the text as it was given."""
+        """The tokens of a text, with their spans in it."""
         lexicon = self.lexicon()
-        numbers = self.numbers(text, lexicon).tolist()
-        return Tokens([lexicon.types[number] for number in numbers], text, self.normaliser)
-
-    def _split_chunks(self, chunks: list[str]) -> Iterator[tuple[str, ...]]:
-        """The tokens of each chunk, from memory if it was seen before."""
-        known, characters = self._known, self._characters
-        new = set(chunks).difference(known)
-        if new:
-            characters += sum(map(len, new))
-            if characters > self._MOST_CHARACTERS:
-                known = {}  # a new one: another thread may still read the old
-                new = set(chunks)
-                characters = sum(map(len, new))
-            known.update(self._split_new(new))
-            if characters <= self._MOST_CHARACTERS:  # or this text alone is too much
-                self._known, self._characters = known, characters
-        return map(known.__getitem__, chunks)
+        return Tokens(self.numbers(text, lexicon), lexicon, text, self.normaliser)
 
     def _split_new(self, chunks: set[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
         """(chunk, tokens) of each, by one call of the library: a call costs more than a chunk."""
@@ -164,7 +299,7 @@ class Tokenizer:
         """Tokens with their places: here alone the library is called."""
         try:
             return self._split.pre_tokenize_str(text)
-        except BaseException as error:  # a panic of the library is no `Exception`
+        except BaseException as error:  # a panic of the library is not an `Exception`
             if (type(error).__module__, type(error).__name__) != _PANIC:
                 raise
         # Outside of the handler: the panic's own message may quote the text.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # training needs no tokenizer
 
 PADDING, UNKNOWN = 0, 1  # the ids of <PAD> and <UNK>, for tokens and for characters alike
 SPECIAL = ("<PAD>", "<UNK>")
-NO_TOPIC = UNKNOWN_LABEL  # stands where a topic's index would
+NO_TOPIC = UNKNOWN_LABEL  # in place of a topic's index
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ class WindowOptions(Options):
 
 
 def count_windows(tokens: npt.ArrayLike, options: WindowOptions) -> IntArray:
-    """How many windows cover documents of so many tokens, each adding at least one token.
+    """How many windows cover documents of these lengths, each adding at least one token.
 
     The last window begins before `tokens - overlap`: from there on, all that is
     left lies inside the window before it.
@@ -186,7 +186,7 @@ class WindowTable:
     def token_places(self, lengths: IntArray, width: int) -> IntArray:
         """(windows, width): each token's place among those of all documents in a row.
 
-        `lengths` are the documents'. Behind the end of a window stands its last token once more.
+        `lengths` are the documents'. Behind the end of a window its last token is repeated.
         """
         begins = (np.cumsum(lengths) - lengths)[self.documents] + self.starts  # (windows,)
         return begins[:, None] + np.minimum(np.arange(width), self.counts[:, None] - 1)
@@ -213,15 +213,6 @@ def spread_windows(lengths: IntArray, options: WindowOptions) -> WindowTable:
     return WindowTable(
         documents, positions, first, np.minimum(options.width, lengths[documents] - first)
     )
-
-
-def cut_windows(
-    ids: npt.NDArray[np.generic], starts: IntArray, options: WindowOptions, padding: int = 0
-) -> npt.NDArray[np.generic]:
-    """(windows, width): the tokens of each window, padded behind the document's end."""
-    positions = starts[:, None] + np.arange(options.width)  # (windows, width)
-    inside = positions < len(ids)
-    return np.where(inside, ids[np.where(inside, positions, 0)], padding)
 
 
 def prefix_tokens(topic: str, tokenizer: Tokenizer) -> list[str]:

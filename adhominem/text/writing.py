@@ -29,29 +29,16 @@ from pathlib import Path
 from threading import get_ident
 from typing import Any, BinaryIO, TextIO, cast
 
+from filelock import FileLock, Timeout
+
 from adhominem.errors import AdHominemWarning, LockedError, OptionError
 from adhominem.records import parsed_json
 from adhominem.text.files import check_not_read, real_path
 
-if sys.platform == "win32":
-    import msvcrt
-
-    _FAR_OFF = 1 << 30  # behind what is written: a byte that is locked cannot be read
-
-    def _try_lock(file: int) -> None:
-        os.lseek(file, _FAR_OFF, os.SEEK_SET)
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-        os.lseek(file, 0, os.SEEK_SET)
-else:
-    import fcntl
-
-    def _try_lock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-_HELD_BY_ANOTHER = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
-_LOOKS, _BETWEEN_LOOKS = 20, 0.05  # times, seconds: for a name in a lock
-_LONGEST_COMMAND = 200  # characters of it that are told
+_PATIENCE = 0.1  # seconds: whoever held a lock may just be removing it
+_LOOKS, _BETWEEN_LOOKS = 20, 0.05  # times, seconds: for the name of a lock's holder
+_LONGEST_LOCK = 1 << 16  # bytes
+_LONGEST_COMMAND = 200  # characters of it that a lock keeps
 
 _held: dict[Path, int] = {}  # the locks of this process, and the threads that hold them
 
@@ -83,7 +70,7 @@ def replaced_file(path: Path) -> Iterator[Path]:
     """A temporary name to write to; it becomes `path` once all of it is written."""
     if os.path.exists(path) and not os.path.isfile(path):  # root may replace even /dev/null
         raise OptionError(
-            f"{path} is no file, but a folder, a pipe or a device; choose another name for the "
+            f"{path} is not a file, but a folder, a pipe or a device; choose another name for the "
             "output"
         )
     check_not_read(path)  # before the work that is done in here, and after it
@@ -103,7 +90,7 @@ def check_output(output: Path) -> Path:
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise OptionError(f"{output} exists already; remove it, or choose another folder")
     output = real_path(output)  # past a link to an empty folder, which could not be replaced
-    if output == Path.cwd():  # who stands in it would stand in the folder that was there before
+    if output == Path.cwd():  # a shell in it would stay in the folder that was there before
         raise OptionError("the output is the folder you are in; choose a new one")
     return output
 
@@ -124,7 +111,7 @@ def write_folder(output: Path) -> Iterator[Path]:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put these bytes in the place of a file, in one move, once they are on the disk.
+    """Replace a file by these bytes in one move, once they are on the disk.
 
     So of two files that are replaced one after the other, the second is never there without the
     first, whatever happens to the machine.
@@ -169,23 +156,28 @@ def locked(path: str | Path) -> Iterator[bool]:
     """Be the only process that writes a path; LockedError says which other one does already.
 
     Within itself it does nothing: a job may lock what a step of it locks again. Yields whether
-    there is a lock: some file systems know none, and then a warning says so.
+    there is a lock: some file systems have none, and then a warning says so.
     """
     lock = lock_of(Path(path))
     if _held.get(lock) == get_ident():
         yield True
         return
     lock.parent.mkdir(parents=True, exist_ok=True)
-    file = _take(lock, Path(path))
-    if file is None:
+    holding = _taken(lock, Path(path))
+    if holding is None:
         yield False
         return
+    signed = os.stat(lock)
     _held[lock] = get_ident()
     try:
         yield True
     finally:
         del _held[lock]
-        _let_go(file, lock)
+        # Removed first, while nobody else can have it; on Windows, `release` does it.
+        with suppress(OSError):
+            if sys.platform != "win32" and os.path.samestat(os.stat(lock), signed):
+                lock.unlink()
+        holding.release()
 
 
 def lock_of(path: Path) -> Path:
@@ -195,55 +187,41 @@ def lock_of(path: Path) -> Path:
     return real_path(path.parent) / f".{path.name}.lock"
 
 
-def _take(lock: Path, path: Path) -> int | None:
-    """The lock's file, open and locked; None where the file system knows no locks."""
-    while True:
-        # Not through a link: what it points to would be written onto.
-        file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        try:
-            _try_lock(file)
-            # Whoever held it may have removed it in between, and then it is nobody's lock.
-            if _is_at(file, lock):
-                _holder_in(file, lock)  # refuses a file that is no lock
-                _sign(file, lock)
-                return file
-        except OSError as error:
-            if error.errno in _HELD_BY_ANOTHER:
-                holder = _told_holder(file, lock)
-                os.close(file)
-                raise LockedError(
-                    f"{path} is being written by {holder}; wait for it to finish, or choose "
-                    "another output"
-                ) from None
-            os.close(file)
-            if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
-                raise
-            lock.unlink(missing_ok=True)
-            warnings.warn(
-                f"the file system of {path} knows no locks ({error.strerror}); make sure that no "
-                "other process writes there",
-                AdHominemWarning,
-                stacklevel=4,
-            )
-            return None
-        except BaseException:
-            os.close(file)
-            raise
-        os.close(file)
-
-
-def _is_at(file: int, lock: Path) -> bool:
-    """Whether this open file is the one of that name, which others remove at any time."""
+def _taken(lock: Path, path: Path) -> FileLock | None:
+    """The lock, which this process holds from now on; None where the file system has no locks."""
+    holding = FileLock(
+        lock,
+        timeout=_PATIENCE,
+        poll_interval=_PATIENCE / 10,
+        fallback_to_soft=False,
+        on_acquired=lambda file: _sign(file, lock),
+    )
     try:
-        return os.path.samestat(os.fstat(file), os.stat(lock))
-    except FileNotFoundError:
-        return False
+        holding.acquire()
+    except Timeout:
+        holder = _holder_of(lock)
+        raise LockedError(
+            f"{path} is being written by {holder}; wait for it to finish, or choose another output"
+        ) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
+            raise
+        lock.unlink(missing_ok=True)
+        warnings.warn(
+            f"the file system of {path} has no locks ({error.strerror}); make sure that no "
+            "other process writes there",
+            AdHominemWarning,
+            stacklevel=4,
+        )
+        return None
+    return holding
 
 
 def _sign(file: int, lock: Path) -> None:
-    """Write into a lock who holds it; on a full disk, leave nothing behind."""
+    """Write into a lock who holds it; a file that is not a lock is refused, and left as it is."""
     import socket
 
+    _read_holder(os.read(file, _LONGEST_LOCK), lock)
     program, *arguments = sys.argv or [""]
     holder = {
         "process": os.getpid(),
@@ -255,46 +233,33 @@ def _sign(file: int, lock: Path) -> None:
         os.ftruncate(file, 0)
         os.lseek(file, 0, os.SEEK_SET)
         os.write(file, json.dumps(holder).encode())
-    except OSError:
+    except OSError:  # a full disk: leave nothing behind
         lock.unlink(missing_ok=True)
         raise
 
 
-def _let_go(file: int, lock: Path) -> None:
-    """Give up a lock: removed first, while nobody else can have it, but for Windows."""
-    if sys.platform == "win32":
-        os.close(file)
-        with suppress(OSError):
-            lock.unlink()
-        return
-    with suppress(OSError):
-        if _is_at(file, lock):
-            lock.unlink()
-    os.close(file)
-
-
-def _holder_in(file: int, lock: Path) -> dict[str, Any]:
+def _read_holder(data: bytes, lock: Path) -> dict[str, Any]:
     """What a lock says of the process that signed it; empty if none has yet."""
-    os.lseek(file, 0, os.SEEK_SET)
-    data = os.read(file, 1 << 16).strip(b"\0")  # zeros: what a crash of the machine leaves
+    data = data.strip(b"\0")  # what a crash of the machine leaves
     try:
         holder = parsed_json(data) if data else {}
         if not isinstance(holder, dict) or (data and "process" not in holder):
             raise ValueError
     except ValueError:
         raise OptionError(
-            f"{lock} is no lock of AdHominem, but has the name of one; move it elsewhere"
+            f"{lock} is not a lock of AdHominem, but has the name of one; move it elsewhere"
         ) from None
     return holder
 
 
-def _told_holder(file: int, lock: Path) -> str:
-    """The holder of a lock for a message; it gets a moment to sign the lock."""
+def _holder_of(lock: Path) -> str:
+    """The holder of a lock, for a message; it gets a moment to sign the lock."""
     for _ in range(_LOOKS):
-        if holder := _holder_in(file, lock):
-            return (
-                f"process {holder['process']} on {holder.get('host')} since {holder.get('since')} "
-                f"({holder.get('command')})"
-            )
+        with suppress(OSError), open(lock, "rb") as file:  # it may be gone; Windows locks it
+            if holder := _read_holder(file.read(_LONGEST_LOCK), lock):
+                return (
+                    f"process {holder['process']} on {holder.get('host')} since "
+                    f"{holder.get('since')} ({holder.get('command')})"
+                )
         time.sleep(_BETWEEN_LOOKS)
     return "another process"

@@ -38,8 +38,9 @@ from adhominem.model.member import AnyModel
 from adhominem.model.writing import training_authors, write_ensemble, write_genres
 from adhominem.score.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
-from adhominem.text.files import check_none_read_in, noting_inputs, read_text, real_path
+from adhominem.text.files import check_none_read_in, noting_inputs, real_path
 from adhominem.text.normalisation import Normaliser
+from adhominem.text.streams import read_text
 from adhominem.text.writing import check_output, locked, write_folder
 from adhominem.training.fit_genres import fit_genres
 

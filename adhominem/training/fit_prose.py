@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from adhominem.score.prose import Prose, ProseSamples
-from adhominem.text.prose_rates import RATES, Lexicon, prose_rates
+from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
 from adhominem.text.tokenizer import Tokenizer
 
 TEXTS = 400  # of a genre
@@ -35,16 +35,16 @@ def fit_prose(
     return Prose.fit(prose_samples(genres, tokenizer, lexicon, on_texts), lexicon)
 
 
-def learn_lexicon(genres: Mapping[str, Sequence[str]], tokenizer: Tokenizer) -> Lexicon:
+def learn_lexicon(genres: Mapping[str, Sequence[str]], tokenizer: Tokenizer) -> ProseLexicon:
     """The common words and usual letters of texts."""
     tokens = ([tokenizer.tokens(text) for text in texts[:_OF_LEXICON]] for texts in genres.values())
-    return Lexicon.of(tokens, _COMMON_WORDS, _USUAL_TRIGRAMS)
+    return ProseLexicon.of(tokens, _COMMON_WORDS, _USUAL_TRIGRAMS)
 
 
 def prose_samples(
     genres: Mapping[str, Sequence[str]],
     tokenizer: Tokenizer,
-    lexicon: Lexicon,
+    lexicon: ProseLexicon,
     on_texts: Callable[[int], None] = lambda count: None,
 ) -> ProseSamples:
     """Parts of texts of several lengths, in layouts that chance has chosen."""

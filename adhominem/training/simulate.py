@@ -18,7 +18,7 @@ from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
 from adhominem.errors import OptionError
 from adhominem.jobs.workers import Encode, encode_documents
 from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
-from adhominem.text.excerpts import first_words as first_words
+from adhominem.text.exhibits import first_words as first_words
 from adhominem.text.files import Document
 
 MOST_TEXTS = 500  # of a set, in turn by all authors

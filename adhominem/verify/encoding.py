@@ -18,8 +18,7 @@ from adhominem.pairs.passages import each_passage_once
 from adhominem.paper.runtime import Encoded
 from adhominem.score.scorer import out_of_range
 from adhominem.text.files import Document
-from adhominem.text.lexicon import Lexicon, Numbered, PackedTexts
-from adhominem.text.tokenizer import Tokenizer, Tokens
+from adhominem.text.tokenizer import Lexicon, Numbered, PackedTexts, Tokenizer, Tokens
 
 TokensBy = Mapping[Tokenizer, Tokens]
 
@@ -129,7 +128,7 @@ class Encoding:
             if known is None:
                 numbers = [_numbers(document, tokenizer, lexicon) for document in documents]
             else:
-                numbers = [lexicon.number(tokens_by[tokenizer].tokens) for tokens_by in known]
+                numbers = [tokens_by[tokenizer].numbers_in(lexicon) for tokens_by in known]
             numbered[tokenizer] = Numbered(lexicon, numbers)
         return numbered
 

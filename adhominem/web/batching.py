@@ -1,9 +1,9 @@
 """One thread that owns a model, and encodes the texts of all waiting requests together.
 
-Nobody waits for company: an idle thread begins at once with whatever is there, and what arrives
-meanwhile is the next batch. A round is short. Whoever asks for little is in the next one; of those
-who ask for much, one gets on by a few texts beside them. Who asks for less, or asked earlier, is
-due earlier. Where the queue is full, the one that is due last gives way.
+An idle thread begins at once with whatever is there, and what arrives meanwhile is the next batch.
+A round is short: all small jobs are in the next one, and one of the large jobs gets on by a few
+texts beside them. The smaller or the older a job, the earlier it is due; where the queue is full,
+the one that is due last is refused.
 
 Nothing that a request does ends the thread.
 """
@@ -144,7 +144,7 @@ class Job(Generic[Result]):
     def end(self, verifier: Verifier, comparison: Comparison | None) -> None:
         """Finish the job, whose comparison may be known.
 
-        Whoever gave up waiting stops it where it shows its progress.
+        If its client has given up, it ends where it next shows its progress.
         """
 
         def on_progress(share: float) -> None:
@@ -175,25 +175,21 @@ class Worker:
     """A thread that alone uses a verifier, and a bounded queue before it."""
 
     def __init__(self, verifier: Verifier, limits: Limits, name: str) -> None:
-        self._verifier, self._limits, self._name = verifier, limits, name
+        self._verifier, self._limits = verifier, limits
         self._jobs: list[Job[Any]] = []  # those that are being worked on, too
-        self._round_of: list[Job[Any]] = []  # these
         self._changed = Condition()
         self._stopping = False
-        self._thread = Thread()
-        self._revive()
+        self._thread = Thread(target=self._run, name=f"adhominem-{name}", daemon=True)
+        self._thread.start()
 
     @property
     def alive(self) -> bool:
         """Whether the worker takes jobs."""
-        with self._changed:
-            self._revive()
-            return not self._stopping
+        return self._thread.is_alive() and not self._stopping
 
     def submit(self, job: Job[Result]) -> Future[Result]:
         """The answer to come to a job; cancel it to give up. If too many wait, one is refused."""
         with self._changed:
-            self._revive()
             if self._stopping:
                 raise busy()
             waiting = [other for other in self._jobs if not other.answer.done()]
@@ -207,7 +203,7 @@ class Worker:
         return job.answer
 
     def stop(self) -> None:
-        """End the thread; whoever still waits is told so."""
+        """End the thread, and refuse the jobs that still wait."""
         with self._changed:
             self._stopping = True
             for job in self._jobs:
@@ -215,32 +211,23 @@ class Worker:
             self._changed.notify()
         self._thread.join()
 
-    def _revive(self) -> None:
-        """Start the thread; should it have ended all the same, anew, without what ended it."""
-        if not self._thread.is_alive() and not self._stopping:
-            for job in self._round_of:
-                job.fail(BrokenOffError(RuntimeError()))
-            self._thread = Thread(target=self._run, name=f"adhominem-{self._name}", daemon=True)
-            self._thread.start()
-
     def _run(self) -> None:
         with encoder("", self._verifier, jobs=1) as encode:
             # Nothing of a round outlives it: no text stays in memory while nobody asks.
-            while self._try_round(encode):
-                pass
+            while not self._stopping:
+                self._try_round(encode)
 
-    def _try_round(self, encode: Encode) -> bool:
-        jobs = self._round_of = self._next()
+    def _try_round(self, encode: Encode) -> None:
+        jobs: list[Job[Any]] = []
         try:
+            jobs = self._next()
             self._round(jobs, encode)
-        except BaseException:  # be it of one job: the others do not suffer for it
+        except BaseException:  # perhaps of one job: the others do not suffer for it
             for job in [job for job in jobs if not job.answer.done()]:
                 try:
                     self._round([job], encode)
                 except BaseException as error:
                     job.fail(error)
-        self._round_of = []
-        return bool(jobs)
 
     def _next(self) -> list[Job[Any]]:
         """Wait for jobs: those that are due first, and one of the long ones. [] at the end."""
@@ -262,7 +249,7 @@ class Worker:
         left = _AT_ONCE
         for job in jobs:
             most, at_least = left, 0 if taken else 1
-            if job.is_long:  # the shorter the round, the sooner whoever comes meanwhile is heard
+            if job.is_long:  # the shorter the round, the sooner new jobs begin
                 most, at_least = _AT_ONCE // (_LITTLE if taken else 2), 1
             taken.append(job.take(most, at_least))
             left -= sum(map(cost, taken[-1]))

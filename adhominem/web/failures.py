@@ -22,6 +22,21 @@ from adhominem.records import strict_json
 
 logger = logging.getLogger("adhominem.web")
 _PACKAGE = Path(adhominem.__file__).parent
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # With no referrer at all, the origin of our own form would be "null" under plain HTTP.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Embedder-Policy": "require-corp",
+    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), "
+    "payment=(), usb=()",
+    "Cache-Control": "no-store",
+}
 
 
 class RequestError(AdHominemError):
@@ -35,10 +50,10 @@ class RequestError(AdHominemError):
 
 
 class BrokenOffError(AdHominemError):
-    """Work that ended in what is no ordinary error: a panic, an exit.
+    """Work that ended in more than an ordinary error: a panic, an exit.
 
-    It stands in for it, since an exit ends whatever loop it gets into, and a StopIteration gets
-    lost in one.
+    The cause itself cannot be handed on: an exit would end the event loop, and a StopIteration
+    would be lost in it.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -62,7 +77,7 @@ def busy() -> RequestError:
 
 
 def as_request_error(error: BaseException) -> RequestError:
-    """Any error as an answer; of one that nobody raised on purpose, only its type is told."""
+    """Any error as an answer; an unexpected one shows only its type."""
     if isinstance(error, RequestError):
         return error
     name = error.name if isinstance(error, BrokenOffError) else type(error).__name__

@@ -1,19 +1,25 @@
 """The page's form as it is sent: `multipart/form-data` by RFC 7578, of a body in memory.
 
 All text in it is UTF-8, whatever charset it is said to have. What cannot be understood is refused,
-and not left out: a part may be evidence. A body is cut at its boundary by searches that are as fast
-as memory, and at most so often as it may have parts.
+and not left out: a part may be evidence.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import unquote
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser
 
 from adhominem.web.failures import RequestError, too_large
 from adhominem.web.uploads import Upload
+
+logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it quotes what it is given
 
 SIDES = ("first", "second")
 NO_PRIOR = "0.5"  # what the form begins with: nobody has stated it
@@ -26,7 +32,6 @@ _ONCE = (
 _LONGEST_FIELD_NAME = 40  # characters that are shown
 _LONGEST_FILE_NAME = 200
 _LONGEST_BOUNDARY = 70  # by RFC 2046
-_LONGEST_HEADERS = 8 << 10  # bytes of a part's headers
 _BOUNDARY = re.compile(r'boundary=(?:"([^"]*)"|([^\s";]*))', re.IGNORECASE)
 # Browsers and curl quote, .NET does not; older Python programs send names abroad as filename*.
 _PARAMETER = re.compile(rb';[ \t]*([\w*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s";]+))[ \t]*')
@@ -154,30 +159,64 @@ def parse_form(body: bytes, content_type: str, most_parts: int) -> list[Part]:
     boundary = (match[1] or match[2] or "").encode("latin-1") if match else b""
     if not 0 < len(boundary) <= _LONGEST_BOUNDARY:
         raise _unreadable(f"expected a boundary of 1 to {_LONGEST_BOUNDARY} characters")
-    # The first boundary has no line before it, which is made up here.
-    pieces = (b"\r\n" + body).split(b"\r\n--" + boundary, most_parts + 2)
-    if len(pieces) > most_parts + 2:
-        raise too_large(f"the form has too many parts; expected at most {most_parts:,}")
-    parts: list[Part] = []
-    for piece in pieces[1:]:
-        if piece.startswith(b"--"):
-            return parts
-        parts.append(_part(piece))
-    raise _unreadable("it has no end")
+    form = _Form(most_parts)
+    parser = MultipartParser(boundary, form.callbacks)
+    try:
+        parser.write(body)
+    except FormParserError:
+        raise _unreadable("it is not in parts as it should be") from None
+    if not form.is_whole:
+        raise _unreadable("it has no end")
+    return form.parts
 
 
-def _part(piece: bytes) -> Part:
-    line_end = piece.find(b"\r\n", 0, _LONGEST_HEADERS)
-    end = piece.find(b"\r\n\r\n", 0, _LONGEST_HEADERS)
-    if line_end < 0 or piece[:line_end].strip(b" \t") or end < 0:
-        raise _unreadable("a part has no headers, or very long ones")
-    headers = {}
-    for line in piece[line_end + 2 : end].split(b"\r\n"):
-        name, _, value = line.partition(b":")
-        headers[name.strip().lower()] = value.strip()
-    if headers.get(b"content-transfer-encoding", b"binary").lower() not in _UNPACKED:
-        raise _unreadable("a part is packed; send it as it is")
-    given = _parameters(headers.get(b"content-disposition", b""))
+class _Form:
+    """The parts of a form as its parser finds them; all of them stay in memory."""
+
+    def __init__(self, most_parts: int) -> None:
+        self.parts: list[Part] = []
+        self.is_whole = False
+        self._most = most_parts
+        self.callbacks: Any = {name: getattr(self, name) for name in dir(self) if name[:3] == "on_"}
+
+    def on_part_begin(self) -> None:
+        if len(self.parts) == self._most:
+            raise too_large(f"the form has too many parts; expected at most {self._most:,}")
+        self._headers: dict[bytes, bytes] = {}
+        self._header = self._value = b""
+        self._data: list[bytes] = []
+
+    def on_header_field(self, data: bytes, begin: int, end: int) -> None:
+        self._header += data[begin:end]
+
+    def on_header_value(self, data: bytes, begin: int, end: int) -> None:
+        self._value += data[begin:end]
+
+    def on_header_end(self) -> None:
+        self._headers[self._header.lower()] = self._value.strip()
+        self._header = self._value = b""
+
+    def on_headers_finished(self) -> None:
+        if self._headers.get(b"content-transfer-encoding", b"binary").lower() not in _UNPACKED:
+            raise _unreadable("a part is packed; send it as it is")
+        self._name, self._filename = _names(self._headers.get(b"content-disposition", b""))
+
+    def on_part_data(self, data: bytes, begin: int, end: int) -> None:
+        self._data.append(data[begin:end])
+
+    def on_part_end(self) -> None:
+        self.parts.append(Part(self._name, self._filename, b"".join(self._data)))
+
+    def on_end(self) -> None:
+        self.is_whole = True
+
+
+def _names(disposition: bytes) -> tuple[str, str | None]:
+    """The name of a field and, if it has one, of its file, from a Content-Disposition header.
+
+    The library's own reader of it passes over what it does not understand.
+    """
+    given = _parameters(disposition)
     if "name" not in given:
         raise _unreadable("a part has no name")
     filename = given.get("filename")
@@ -186,7 +225,7 @@ def _part(piece: bytes) -> Part:
         if not extended:
             raise _unreadable("the name of a file is not in UTF-8")
         filename = unquote(extended[1])
-    return Part(given["name"], filename, piece[end + 4 :])
+    return given["name"], filename
 
 
 def _parameters(disposition: bytes) -> dict[str, str]:

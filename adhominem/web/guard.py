@@ -1,8 +1,7 @@
 """Before every request and after every answer: who may ask, how much, and what a browser may do.
 
-What the headers tell is decided before a body is read: by the name of the server, the site that
-asks, and the token. Nothing of a text is ever logged: not the body, not the query, not the path,
-not an error's message.
+Host, origin and token are checked from the headers, before a body is read. Nothing of a text is
+ever logged: not the body, not the query, not the path, not an error's message.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import base64
 import binascii
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hmac import compare_digest
 from ipaddress import ip_address
@@ -24,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from adhominem.errors import OptionError
 from adhominem.web.failures import (
+    SECURITY_HEADERS,
     RequestError,
     as_request_error,
     error_response,
@@ -31,7 +31,7 @@ from adhominem.web.failures import (
     place_of,
     too_large,
 )
-from adhominem.web.limits import Limits, Places, client_of
+from adhominem.web.limits import Limits, Places, client_of, too_slowly_sent
 from adhominem.web.lines import LINES
 from adhominem.web.pages import PAGES, error_page
 
@@ -40,21 +40,6 @@ _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 _HOST = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 _FOR_PROGRAMS = "Bearer"
 _FOR_BROWSERS = 'Basic realm="AdHominem", charset="UTF-8"'  # they ask their user for a password
-SECURITY_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    # With no referrer at all, the origin of our own form would be "null" under plain HTTP.
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Embedder-Policy": "require-corp",
-    "Permissions-Policy": "camera=(), display-capture=(), geolocation=(), microphone=(), "
-    "payment=(), usb=()",
-    "Cache-Control": "no-store",
-}
 HEALTH = "/health"
 _ABSOLUTE = re.compile(rb"https?://([^/]*)(.*)", re.IGNORECASE)
 
@@ -75,8 +60,8 @@ class Access:
         """
         if token != token.strip() or not token.isprintable():
             raise OptionError(
-                "the token begins or ends with a space, or holds what is no character; no request "
-                "could send it: choose another"
+                "the token begins or ends with a space, or holds what is not a character; no "
+                "request could send it: choose another"
             )
         chosen = {name.lower() for name in names}
         if is_loopback(host):
@@ -100,11 +85,11 @@ class Access:
             )
         sent_by, origin = headers.get("sec-fetch-site"), headers.get("origin")
         if sent_by is not None:
-            # Whoever only links to a page does not see the answer.
+            # A site that only links to a page does not see the answer.
             fetched = method, headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
             is_link = fetched == ("GET", "navigate", "document")
             foreign = sent_by not in ("same-origin", "none") and not is_link
-        else:  # of plain HTTP, browsers tell only the origin
+        else:  # over plain HTTP, browsers send only the origin
             scheme, _, place = (origin or "").partition("://")
             port = {"http": 80, "https": 443}.get(scheme, 0)  # where it is left out
             asked = _host_and_port(host, port)
@@ -219,31 +204,31 @@ class Guard:
             )
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise RequestError(415, "WrongEncoding", "the body is packed; send it as it is")
-        client = client_of(scope)
         said = headers.get("content-length", "0")
-        said_size = int(said) if said.isdecimal() and len(said) <= 20 else 0
-        if not said_size and "transfer-encoding" not in headers:
-            with self._places.work(client):
-                await self._app(scope, _replay(b"", receive), send)
-            return
-        self._check_size(said_size)
-        async with self._places.receive(client) as receiving:
-            body = bytearray()
-            try:
-                async for chunk in Request(scope, receive).stream():
-                    self._check_size(len(body) + len(chunk))
-                    self._places.hold(receiving, len(chunk))
-                    body += chunk
-            except BaseException as error:
-                self._places.let_go(receiving)
-                if isinstance(error, ClientDisconnect):
-                    raise RequestError(400, "Disconnected", "the request breaks off") from None
-                raise
+        size = int(said) if said.isdecimal() and len(said) <= 20 else 0
+        self._check_size(size)
+        has_body = bool(size) or "transfer-encoding" in headers
+        with self._places.body() as hold:
+            body = await self._receive(Request(scope, receive), hold) if has_body else b""
+            with self._places.work(client_of(scope)):
+                await self._app(scope, _replay(body, receive), send)
+
+    async def _receive(self, request: Request, hold: Callable[[int], None]) -> bytes:
+        """The body of a request, which may neither be too large nor come too slowly."""
+        body, limits, now = bytearray(), self._limits, asyncio.get_running_loop().time
+        last = now() + limits.seconds
         try:
-            with self._places.work(client):
-                await self._app(scope, _replay(bytes(body), receive), send)
-        finally:
-            self._places.let_go(receiving)
+            async with asyncio.timeout(min(limits.stall_seconds, limits.seconds)) as silence:
+                async for chunk in request.stream():
+                    self._check_size(len(body) + len(chunk))
+                    hold(len(chunk))
+                    body += chunk
+                    silence.reschedule(min(now() + limits.stall_seconds, last))
+        except TimeoutError:
+            raise too_slowly_sent(limits) from None
+        except ClientDisconnect:
+            raise RequestError(400, "Disconnected", "the request breaks off") from None
+        return bytes(body)
 
     def _check_size(self, size: int) -> None:
         """Refuse too large a body; what still comes of it, the connection throws away."""
@@ -258,7 +243,7 @@ class Guard:
 def _in_origin_form(scope: Scope) -> Scope:
     """A request for `http://host/path` as one for `/path` with this host, whatever Host says.
 
-    A program that takes the server for a proxy asks so, and by RFC 9112 every server serves it.
+    Programs that take the server for a proxy send it; by RFC 9112 every server answers it.
     """
     match = _ABSOLUTE.fullmatch(scope.get("raw_path") or b"")
     if match is None:

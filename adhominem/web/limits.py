@@ -1,31 +1,40 @@
-"""How much one request may ask for, one client, and all together; who gets a place where few are.
+"""How much one request may ask for, one client, and all together; and how slowly it may be sent.
 
-A body that comes slowly holds its place only as long as nobody else wants it, and never longer
-than its pace allows. A request that has come in whole has a place of another sort: those who send
-slowly cannot keep out those who do not.
+A server for oneself, or for those behind a proxy: that shares out among many what few would take.
+What no proxy sees, and uvicorn does not limit, ends here: headers that do not come, a body or a
+reader that stalls, chunks that take long to parse.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import sys
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import NamedTuple
+from typing import Any
 
+import h11
 from starlette.types import Scope
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from adhominem.errors import OptionError
-from adhominem.web.failures import RequestError, busy
+from adhominem.web.failures import SECURITY_HEADERS, RequestError, busy, error_json, json_bytes
 
 client_asking: ContextVar[str] = ContextVar("client_asking", default="")  # whose request it is
 
+CONNECTIONS = 900  # open at once; a process may usually have 1,024 files
 _HELD = 8  # times the bytes of one request, of all that are being answered
-_SMALL = 1 << 16  # bytes of a request that are not counted: there is always room for them
+_SMALL = 1 << 16  # bytes of a request: there is always room for so many
+_AT_ONCE = 1 << 14  # bytes that are parsed in one go: h11 takes its time with tiny chunks
+_MOST_PARSING = 1.0  # seconds of one request's headers and chunks; 16 MiB as they come take 0.1
+_MOST_IGNORED = 5  # times the limit of a request, of a body that was refused
+_LEAST_READ = 100_000  # bytes of an answer, while a body may stall
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +42,7 @@ class Limits:
     """What is more than this is refused, with a message that says so."""
 
     bytes: int = 16 << 20  # of one request
-    seconds: float = 120.0  # until the answer
+    seconds: float = 120.0  # until all of a request has come, and from then until the answer
     texts: int = 100  # of a side, or to encode
     population_texts: int = 1_000
     characters: int = 2_000_000  # of the texts that are compared or encoded; a long novel
@@ -45,8 +54,7 @@ class Limits:
     requests: int = 256  # being answered
     per_client: int = 128  # of these, for one address
     header_seconds: float = 10.0  # until a request's headers have come, and between two requests
-    stall_seconds: float = 10.0  # that a body may fall behind its lowest rate
-    bytes_a_second: int = 10_000  # the lowest rate of a body
+    stall_seconds: float = 10.0  # without anything more of a body, or of an answer being read
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -60,7 +68,7 @@ def too_slowly_sent(limits: Limits) -> RequestError:
         408,
         "SlowRequest",
         f"the request came too slowly; expected its headers within {limits.header_seconds:g} s, "
-        f"its body with {limits.bytes_a_second:,} bytes/s, and all of it within "
+        f"its body without a pause of {limits.stall_seconds:g} s, and all of it within "
         f"{limits.seconds:g} s; send it again, with fewer or shorter texts, or start the server "
         "with a larger --timeout",
     )
@@ -80,88 +88,31 @@ def client_of(scope: Scope) -> str:
     return str(ip_network(f"{address.packed.hex(':', 2)}/64", strict=False))
 
 
-class Pace:
-    """A deadline that what comes puts off, as far as the lowest rate allows."""
-
-    def __init__(self, limits: Limits, now: float) -> None:
-        self._limits = limits
-        self._last = now + limits.seconds
-        self.deadline = min(now + limits.stall_seconds, self._last)
-
-    def hear(self, size: int, now: float) -> None:
-        """Put the deadline off, since so many bytes have come."""
-        put_off = self.deadline + size / self._limits.bytes_a_second
-        self.deadline = min(put_off, now + self._limits.stall_seconds, self._last)
-
-
-@dataclass(eq=False)
-class Receiving:
-    """A request whose body is coming in."""
-
-    client: str
-    pace: Pace
-    timeout: asyncio.Timeout
-    counted: int = 0  # bytes that are held
-    put_out: bool = False  # another gets its place
-
-
 class Places:
-    """The places of a server, for bodies that come in and for requests that are answered."""
+    """The places of a server for requests that are answered, and the memory for their bodies."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._receiving: set[Receiving] = set()
         self._working: Counter[str] = Counter()
-        self._held: Counter[str] = Counter()  # bytes
+        self._held = 0  # bytes
 
-    @asynccontextmanager
-    async def receive(self, client: str) -> AsyncIterator[Receiving]:
-        """A place for a body that is still to come; who is furthest behind makes room for it."""
-        now = asyncio.get_running_loop().time()
-        limits = self._limits
-        of_client = self._receiving_from(client)
-        if len(of_client) >= max(1, limits.per_client // 2):
-            self._put_out(of_client, now)
-        elif len(self._receiving) >= max(1, limits.requests // 2):
-            self._put_out(self._receiving, now)
-        pace = Pace(limits, now)
-        receiving = Receiving(client, pace, asyncio.timeout_at(pace.deadline))
-        self._receiving.add(receiving)
-        try:
-            async with receiving.timeout:
-                yield receiving
-        except TimeoutError:
-            raise (busy() if receiving.put_out else too_slowly_sent(limits)) from None
-        finally:
-            self._receiving.discard(receiving)
+    @contextmanager
+    def body(self) -> Iterator[Callable[[int], None]]:
+        """What counts the bytes of a body as they come, and refuses more than there is room for."""
+        counted = 0
 
-    def hold(self, receiving: Receiving, size: int) -> None:
-        """Keep so many bytes more of a body, or refuse it; `let_go` forgets them."""
-        if receiving.put_out:
-            raise busy()
-        now = asyncio.get_running_loop().time()
-        receiving.pace.hear(size, now)
-        receiving.timeout.reschedule(receiving.pace.deadline)
-        most, client = _HELD * self._limits.bytes, receiving.client
-        counted = receiving.counted + size
-        while counted > _SMALL:
-            if self._held[client] + size > most // 2:  # the other half is for other clients
-                full: Iterable[Receiving] = self._receiving_from(client)
-            elif self._held.total() + size > most:
-                full = self._receiving
-            else:
-                break
-            slowest = self._put_out([other for other in full if other.counted > _SMALL], now)
-            if slowest is receiving:
+        def hold(size: int) -> None:
+            nonlocal counted
+            full = self._held + size > _HELD * self._limits.bytes
+            if full and counted + size > _SMALL:
                 raise busy()
-            self.let_go(slowest)
-        receiving.counted = counted
-        self._held[client] += size
+            counted += size
+            self._held += size
 
-    def let_go(self, receiving: Receiving) -> None:
-        """Count the bytes of a body no longer: they are not kept."""
-        self._held -= Counter({receiving.client: receiving.counted})  # without those that have 0
-        receiving.counted = 0
+        try:
+            yield hold
+        finally:
+            self._held -= counted
 
     @contextmanager
     def work(self, client: str) -> Iterator[None]:
@@ -175,83 +126,115 @@ class Places:
             yield
         finally:
             client_asking.reset(known)
-            self._working -= Counter({client: 1})
-
-    def _receiving_from(self, client: str) -> list[Receiving]:
-        return [other for other in self._receiving if other.client == client]
-
-    def _put_out(self, among: Iterable[Receiving], now: float) -> Receiving:
-        """Take the place of the one that is furthest behind its pace."""
-        left = [other for other in among if not other.put_out and not other.timeout.expired()]
-        if not left:
-            raise busy()
-        slowest = min(left, key=lambda other: other.pace.deadline)
-        slowest.put_out = True
-        slowest.timeout.reschedule(now)
-        self._receiving.discard(slowest)
-        return slowest
+            self._working -= Counter({client: 1})  # without those that have 0
 
 
-class _Waiting(NamedTuple):
-    client: str
-    since: float
-    place: asyncio.Future[None]
+class Connection(H11Protocol):
+    """A connection that ends in time, and refuses in the form of all refusals."""
 
+    def __init__(self, *arguments: Any, limits: Limits, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.access_log = False  # it has queries in it, and goes wherever a program logs to
+        self._limits = limits
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_waiting = True  # for headers, or for the rest of a body that was refused
+        self._has_asked = False
+        self._ignored = 0  # bytes of that rest
+        self._unread = math.inf  # bytes of an answer, when last looked at
+        self._parsing = 0.0
 
-class FairQueue:
-    """A queue for few places in which clients take turns, however much each of them asks for.
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if hasattr(transport, "max_size"):
+            transport.max_size = _AT_ONCE
+        self._end_in(self._limits.header_seconds)
 
-    `at_once` have a place; `waiting` in all may wait, and half of that of one client. Of one
-    client, the first to come is the first served, as long as it has waited no longer than
-    `patience`. After that it is the last: some are then served in good time, and not all too late.
-    """
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
 
-    def __init__(self, at_once: int, waiting: int, patience: float = math.inf) -> None:
-        self._free, self._most, self._patience = at_once, waiting, patience
-        self._waiting: list[_Waiting] = []  # the first is of the client whose turn is next
-        self.wanted = asyncio.Event()  # whether somebody waits for a place
+    def data_received(self, data: bytes) -> None:
+        began = time.thread_time()
+        super().data_received(data)
+        self._parsing += time.thread_time() - began
+        if self._is_waiting and self._is_asking():  # its headers have come
+            self._begin()
+        elif self._is_waiting and self.conn.their_state is h11.SEND_BODY:
+            self._ignored += len(data)
+        if self._parsing > _MOST_PARSING or self._ignored > _MOST_IGNORED * self._limits.bytes:
+            self.transport.abort()
 
-    @asynccontextmanager
-    async def turn(self, client: str) -> AsyncIterator[None]:
-        """A place, when the client's turn has come."""
-        if self._free and not self._waiting:
-            self._free -= 1
+    def on_response_complete(self) -> None:
+        self._is_waiting, self._ignored, self._parsing, self._unread = True, 0, 0.0, math.inf
+        # A browser does not listen before it has sent all: the rest of a body that was refused is
+        # heard, and thrown away.
+        refused = self.conn.their_state is h11.SEND_BODY
+        self._end_in(self._limits.seconds if refused else self._limits.header_seconds)
+        super().on_response_complete()
+        if self._is_asking():  # what came behind it
+            self._begin()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = math.inf
+        self._end_in(self._limits.stall_seconds)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self._is_waiting:
+            self._stop_timer()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be parsed; called where h11's error is being handled."""
+        status = getattr(sys.exc_info()[1], "error_status_hint", 400)
+        self._refuse(
+            RequestError(status, "WrongRequest", "the request is not HTTP as it should be")
+        )
+
+    def _is_asking(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _begin(self) -> None:
+        self._stop_timer()
+        self._is_waiting, self._has_asked = False, True
+
+    def _end_in(self, seconds: float) -> None:
+        self._stop_timer()
+        self._timer = self.loop.call_later(seconds, self._too_late)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _too_late(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        if left and left <= self._unread - _LEAST_READ:  # it takes its answer, if slowly
+            self._unread = left
+            self._end_in(self._limits.stall_seconds)
+            return
+        begun = self.conn.trailing_data[0] or not self._has_asked
+        if self._is_waiting and self.conn.their_state is h11.IDLE and begun:
+            self._refuse(too_slowly_sent(self._limits))
         else:
-            await self._wait(client)
-        try:
-            yield
-        finally:
-            self._pass_on()
+            self.transport.abort()
 
-    async def _wait(self, client: str) -> None:
-        of_client = [other for other in self._waiting if other.client == client]
-        if len(of_client) >= self._most // 2 or len(self._waiting) >= self._most:
-            raise busy()
-        loop = asyncio.get_running_loop()
-        waiting = _Waiting(client, loop.time(), loop.create_future())
-        self._set([*self._waiting, waiting])
-        try:
-            await waiting.place
-        except asyncio.CancelledError:
-            if waiting.place.cancelled():
-                self._set([other for other in self._waiting if other is not waiting])
-            else:  # it came at the last moment
-                self._pass_on()
-            raise
-
-    def _pass_on(self) -> None:
-        """A place has become free: it goes to the client whose turn was longest ago."""
-        now = asyncio.get_running_loop().time()
-        while self._waiting:
-            client = self._waiting[0].client
-            of_client = [waiting for waiting in self._waiting if waiting.client == client]
-            chosen = of_client.pop(0 if now - of_client[0].since <= self._patience else -1)
-            others = [waiting for waiting in self._waiting if waiting.client != client]
-            self._set([*others, *of_client])  # the client is now the last in turn
-            if not chosen.place.done():  # or it was given up in this very moment
-                return chosen.place.set_result(None)
-        self._free += 1
-
-    def _set(self, waiting: list[_Waiting]) -> None:
-        self._waiting = waiting
-        (self.wanted.set if waiting else self.wanted.clear)()
+    def _refuse(self, error: RequestError) -> None:
+        """Answer what is no request yet, and end the connection."""
+        if self.transport.is_closing():
+            return
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer has begun
+            self.transport.abort()
+            return
+        body = json_bytes(error_json(error))
+        headers = {
+            **SECURITY_HEADERS,
+            **error.headers,
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            "Connection": "close",
+        }
+        answer = h11.Response(status_code=error.status, headers=list(headers.items()))
+        for event in (answer, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()

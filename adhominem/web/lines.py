@@ -1,6 +1,6 @@
 """Events as lines of JSON, written while the work goes on: what is being done, and what came out.
 
-Whoever stops reading gives up the work: it ends where it would have told of its progress.
+If the client stops reading, the work ends at its next report of progress.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Tell = Callable[[dict[str, Any]], None]  # of an event: what is being done, or c
 
 
 class EventLines(StreamingResponse):
-    """What the work tells, or an error: a line of JSON for each event.
+    """A line of JSON for each event of the work, or for the error that ended it.
 
     Nothing is sent before some of the work is done: a refusal until then is the answer's status.
     """

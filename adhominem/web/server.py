@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import socket
 import webbrowser
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -32,11 +33,11 @@ from adhominem.web.case_fields import RANK, ROLL
 from adhominem.web.case_form import CaseAnswerer
 from adhominem.web.case_pages import CASE_STYLES
 from adhominem.web.cluster_form import CLUSTER, ClusterAnswerer
-from adhominem.web.connections import Connection, Connections
 from adhominem.web.contrast_form import CONTRAST, ContrastAnswerer
 from adhominem.web.failures import RequestError, as_request_error, error_response, json_response
 from adhominem.web.form import Comparer
 from adhominem.web.guard import Access, Guard, is_loopback
+from adhominem.web.limits import CONNECTIONS, Connection
 from adhominem.web.pages import STATIC, docs_page, read_static
 from adhominem.web.search_form import SEARCH, SearchAnswerer
 from adhominem.web.service import Service
@@ -52,8 +53,6 @@ texts? The answers are those of the commands with `--json`. Texts are neither st
 _NO_TELEMETRY: Any = dict.fromkeys(
     ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
 )
-_NEW_CONNECTIONS = 16  # that are taken in one go
-_WAITING_CONNECTIONS = 2_048  # that the system keeps until then
 
 
 def create_app(service: Service, access: Access | None = None) -> FastAPI:
@@ -127,7 +126,7 @@ def _add_pages(app: FastAPI, service: Service) -> None:
 
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> HTMLResponse:
-        # The server's address as it stands in the client's browser, be there a proxy.
+        # The server's address as the client's browser has it, even behind a proxy.
         secure = request.headers.get("x-forwarded-proto") == "https"  # for show alone
         host = request.headers.get("host") or "{}:{}".format(*request.scope["server"])
         return docs_page(service, app.openapi(), f"{'https' if secure else 'http'}://{host}")
@@ -149,7 +148,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 
 def _validation_error(error: RequestValidationError) -> RequestError:
-    """Where in the request something is wrong, and what; never what stands there, maybe a text."""
+    """Where in the request something is wrong, and what; never the value, which may be a text."""
     problems = error.errors()
     if any(problem["type"] == "json_invalid" for problem in problems):
         return RequestError(400, "BrokenJson", "the body is not JSON")
@@ -209,22 +208,9 @@ def url_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-class Server(uvicorn.Server):
-    """A server that takes few new connections at a time, and lets many wait for it.
-
-    Whoever has just come is heard before so many others have come that it would have to make room.
-    """
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as uvicorn does, and let more connections wait: asyncio has one number for both."""
-        await super().startup(sockets)
-        for listening in sockets or []:
-            listening.listen(_WAITING_CONNECTIONS)
-
-
 def make_server(service: Service, access: Access) -> uvicorn.Server:
     """A server that logs neither queries nor bodies."""
-    protocol: Any = partial(Connection, open_connections=Connections(service.limits))
+    protocol: Any = partial(Connection, limits=service.limits)
     config = uvicorn.Config(
         create_app(service, access),
         loop="asyncio",  # by name: what the connections do is tested with these two
@@ -233,11 +219,12 @@ def make_server(service: Service, access: Access) -> uvicorn.Server:
         access_log=False,  # it has queries in it; the guard writes one without
         server_header=False,
         proxy_headers=False,
-        backlog=_NEW_CONNECTIONS,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=math.ceil(service.limits.header_seconds),
         timeout_graceful_shutdown=5,
         ws="none",
     )
-    return Server(config)
+    return uvicorn.Server(config)
 
 
 def serve(

@@ -40,7 +40,7 @@ from adhominem.web.limits import Limits
 
 Result = TypeVar("Result")
 SERVERS = "the server’s own"  # what its population is called in an answer
-_FEWEST_SHARE = 0.01  # of the work: a page need not hear of less
+_FEWEST_SHARE = 0.01  # of the work: smaller steps of progress are not sent
 _BETWEEN_LOOKS = 10.0  # seconds, at whether the index has changed
 _TIMES_READ = 20  # that an explanation goes through its texts, about
 
@@ -215,7 +215,7 @@ class Service:
     async def find_population(
         self, documents: Sequence[Document], on_progress: Progress = no_progress
     ) -> Population:
-        """The population that texts stand for."""
+        """The population made of these texts."""
         self.check_number(documents, self.limits.population_texts, "the population")
         self.check(documents, self.limits.population_characters, "the population")
         return await self._encoded(
@@ -298,7 +298,7 @@ class Service:
 
 
 async def _answer(worker: Worker, job: Job[Result]) -> Result:
-    """Wait for a thread's answer; whoever stops waiting gives it up."""
+    """The answer of a thread; cancelling gives the job up."""
     loop = asyncio.get_running_loop()
     on_progress, told = job.on_progress, 0.0
 

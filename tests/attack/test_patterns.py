@@ -21,7 +21,7 @@ import adhominem
 from adhominem import Verifier
 from adhominem.errors import TokenizerError
 from adhominem.text.files import Document
-from adhominem.text.tokenizer import Tokenizer
+from adhominem.text.tokenizer import Lexicon, Tokenizer
 
 if TYPE_CHECKING:
     from attack.conftest import Attack
@@ -224,12 +224,12 @@ def is_slow(work: Callable[[str], object], text_of: Callable[[int], str], length
 
 
 def fresh_tokens(text: str) -> object:
-    tokenizer._known, tokenizer._characters = {}, 0  # nothing remembered
+    tokenizer._lexicon = Lexicon()  # nothing remembered
     return tokenizer.tokens(text)
 
 
 def fresh_spans(text: str) -> object:
-    tokenizer._known, tokenizer._characters = {}, 0
+    tokenizer._lexicon = Lexicon()
     return tokenizer.tokenize(text)
 
 

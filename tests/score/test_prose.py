@@ -10,9 +10,9 @@ import pytest
 from adhominem.errors import OptionError
 from adhominem.records import from_json, strict_json, to_json
 from adhominem.score.prose import Prose, ProseSamples
-from adhominem.text.prose_rates import RATES, Lexicon
+from adhominem.text.prose_rates import RATES, ProseLexicon
 
-LEXICON = Lexicon(("the",), ("the",))
+LEXICON = ProseLexicon(("the",), ("the",))
 AT = {rate: at for at, rate in enumerate(RATES)}
 
 

@@ -37,7 +37,7 @@ def test_texts_and_errors_come_from_one_process_after_the_other(tmp_path: Path) 
     process = number_of_process()
     assert process != os.getpid()
     cases: list[tuple[bytes, type[InputError], str]] = [
-        (b"no PDF", DamagedFileError, "a.pdf: the file is damaged or no .pdf file at all"),
+        (b"no PDF", DamagedFileError, "a.pdf: the file is damaged or not a .pdf file at all"),
         (pdf(), EmptyTextError, "a.pdf: the PDF holds no text"),
         (protected_pdf(tmp_path / "p.pdf").read_bytes(), InputError, "protected by a password"),
     ]

@@ -23,7 +23,8 @@ from adhominem.errors import (
     TooLargeError,
 )
 from adhominem.text.exhibits import Exhibit, read_exhibits
-from adhominem.text.files import read_text, reading_at_most
+from adhominem.text.files import reading_at_most
+from adhominem.text.streams import read_text
 
 WORDS = "My dear Sir, I have the honour to enclose the papers."
 
@@ -125,7 +126,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.Monkey
         ("nowhere.txt", NotFoundError, "there is no such file or folder"),
         ("folder", NotFoundError, "no text in this folder; expected files .txt, .md, .docx"),
         ("binary.txt", BinaryFileError, "this is binary data; expected plain text in UTF-8"),
-        ("broken.docx", InputError, "the file is damaged or no .docx file at all"),
+        ("broken.docx", InputError, "the file is damaged or not a .docx file at all"),
         (write(tmp_path / "empty.txt", "").name, EmptyTextError, "the text is empty"),
         (write(tmp_path / "blank.txt", " \n\t").name, EmptyTextError, "the text is empty"),
         (write(tmp_path / "a.rtf", r"{\rtf1 Hello}").name, InputError, ".rtf files are not read"),

@@ -34,7 +34,7 @@ from adhominem.errors import (
     TextEncodingError,
     TooLargeError,
 )
-from adhominem.text import unpacking
+from adhominem.text import streams
 from adhominem.text.files import (
     DEFAULT_MOST_BYTES,
     Document,
@@ -42,17 +42,15 @@ from adhominem.text.files import (
     bare_suffix,
     check_none_read_in,
     check_not_read,
-    decode,
     most_bytes,
     note_input,
     noting_inputs,
     open_regular,
     read_bytes,
     read_files,
-    read_text,
     reading_at_most,
 )
-from adhominem.text.streams import open_bytes, read_lines
+from adhominem.text.streams import decode, open_bytes, read_lines, read_text
 from adhominem.text.writing import replaced_file, write_whole
 
 PACKED = (".gz", ".xz", ".zst")
@@ -101,7 +99,7 @@ class Drip(io.BytesIO):
 
 def unpack_dripping(data: bytes, suffix: str, most_in: int, most_out: int) -> bytes:
     """Read through the unpacker alone, with a limit on what goes in and out at once."""
-    file = unpacking.Blocks(unpacking._unpack(Drip(data, most_in), suffix, 1 << 27))
+    file = streams._Blocks(streams._unpack(Drip(data, most_in), suffix, 1 << 27))
     out = bytearray()
     buffer = bytearray(most_out)
     while count := file.readinto(memoryview(buffer)):
@@ -227,7 +225,7 @@ def test_a_file_cut_off_anywhere_is_damage(tmp_path: Path, suffix: str) -> None:
         if length == len(first):  # all that is left is a complete file
             assert read_text(path) == "one\n" * 9
             continue
-        with pytest.raises(DamagedFileError, match=f"cut off, or no {suffix} file") as caught:
+        with pytest.raises(DamagedFileError, match=f"cut off, or not a {suffix} file") as caught:
             read_text(path)
         assert caught.value.path == str(path)
 
@@ -266,7 +264,7 @@ def test_a_changed_byte_is_damage(tmp_path: Path, suffix: str) -> None:
 def test_plain_text_under_a_packed_name_is_told_so(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.txt{suffix}"
     path.write_text("It was a dark and stormy night.")
-    with pytest.raises(DamagedFileError, match=f"no {suffix} file at all"):
+    with pytest.raises(DamagedFileError, match=f"not a {suffix} file at all"):
         read_text(path)
 
 
@@ -654,7 +652,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "device").symlink_to("/dev/zero")
     for name in ("pipe", "folder", "device"):
-        with pytest.raises(OSError, match=f"{name} is no file"):
+        with pytest.raises(OSError, match=f"{name} is not a file"):
             read_regular(tmp_path / name, 100)
     with pytest.raises(FileNotFoundError):
         read_regular(tmp_path / "nothing", 100)
@@ -664,7 +662,7 @@ def test_no_file_stays_open(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(20):
-        with pytest.raises(OSError, match="is no file"):
+        with pytest.raises(OSError, match="is not a file"):
             read_regular(tmp_path / "folder", 1)
     assert len(os.listdir("/proc/self/fd")) == before
 
@@ -688,7 +686,7 @@ def test_files_are_read_in_one_go_and_what_cannot_be_read_is_named(tmp_path: Pat
     }
     assert list(problems) == ["large.json", "pipe.json"]
     assert "has 11 bytes; expected 10 at most" in problems["large.json"]
-    assert "is no file" in problems["pipe.json"]
+    assert "is not a file" in problems["pipe.json"]
 
 
 def test_the_limit_holds_inside_and_is_what_it_was_outside() -> None:
@@ -805,7 +803,7 @@ def test_memory_that_runs_out_is_an_error_with_the_file(
 
     path = tmp_path / "a.txt"
     path.write_text("Some words.\n")
-    monkeypatch.setattr("adhominem.text.files.decode", fail)
+    monkeypatch.setattr("adhominem.text.streams.decode", fail)
     monkeypatch.setattr("adhominem.text.streams.decode", fail)
     with pytest.raises(TooLargeError, match=r"a\.txt: it fills the memory"):
         read_text(path)

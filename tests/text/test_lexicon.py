@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from rich_texts import rich_texts
 
 from adhominem.text import tokenizer as tokenizer_module
-from adhominem.text.lexicon import Lexicon, Numbered
-from adhominem.text.tokenizer import Tokenizer
+from adhominem.text.tokenizer import Lexicon, Numbered, Tokenizer
 
 tokenizer = Tokenizer()
 documents = st.lists(st.lists(st.text(min_size=1, max_size=3), max_size=9), max_size=5)

@@ -669,8 +669,8 @@ def test_a_damaged_file_says_what_is_wrong_and_what_to_do(
     assert caught.value.__cause__ is not None
     reason = f"{type(caught.value.__cause__).__name__}: {caught.value.__cause__}"
     assert caught.value.problem == (
-        f"the file is damaged or no {suffix} file at all ({reason}); fetch it again, "
-        "or open it in the program that wrote it and save it anew"
+        f"the file is damaged or not a {suffix} file at all ({reason}); fetch it again, "
+        "or open it in the program that wrote it and save it again"
     )
 
 
@@ -706,7 +706,7 @@ def test_a_docx_that_names_no_main_document_is_damaged(tmp_path: Path) -> None:
     path = repack(write_any(tmp_path / "a.docx"), {"_rels/.rels": b"<Relationships/>"})
     with pytest.raises(DamagedFileError) as caught:
         read_office(path)
-    assert str(caught.value) == (f"{path}: the file names no main document; save it anew as .docx")
+    assert str(caught.value) == (f"{path}: the file names no main document; save it again as .docx")
 
 
 def test_docx_is_read_however_deep_it_is_nested(tmp_path: Path) -> None:
@@ -732,7 +732,7 @@ def test_docx_with_entities_is_refused_and_nothing_is_fetched(tmp_path: Path, ta
         read_office(repack(path, {"word/document.xml": document.encode()}))
     assert str(caught.value) == (
         f"{path}: the file declares an XML document type, which no office program does; "
-        "save it anew"
+        "save it again"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adhominem.errors import BrokenLineError, EmptyTextError, InputError, NotFoundError
-from adhominem.text.pan_attribution import read_attribution_problems
+from adhominem.text.pan import read_attribution_problems
 
 
 def write_problem(folder: Path, truth: bool = True, **info: Any) -> Path:
@@ -80,8 +80,8 @@ def test_a_candidate_without_a_folder_is_told(tmp_path: Path) -> None:
     ("info", "problem"),
     [
         ({"candidate-authors": 3}, "the candidates are missing"),
-        ({"candidate-authors": [{"author-name": "../../etc"}]}, "no name of a folder"),
-        ({"unknown-folder": "/etc"}, "no name of a folder"),
+        ({"candidate-authors": [{"author-name": "../../etc"}]}, "not the name of a folder"),
+        ({"unknown-folder": "/etc"}, "not the name of a folder"),
     ],
 )
 def test_a_wrong_problem_info_is_an_error_that_names_the_file(
@@ -99,7 +99,7 @@ def test_broken_json_and_a_folder_without_problems_are_errors(tmp_path: Path) ->
         list(read_attribution_problems(tmp_path / "nowhere"))
     folder = write_problem(tmp_path / "problem00001")
     (folder / "ground-truth.json").write_text("[1, 2", "utf-8")
-    with pytest.raises(BrokenLineError, match=r"ground-truth\.json: this is no JSON"):
+    with pytest.raises(BrokenLineError, match=r"ground-truth\.json: this is not JSON"):
         list(read_attribution_problems(tmp_path))
     (folder / "ground-truth.json").write_text("[1, 2]", "utf-8")
     with pytest.raises(BrokenLineError, match=r"expected .*ground_truth"):

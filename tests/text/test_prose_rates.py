@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from adhominem import Tokenizer
 from adhominem.errors import OptionError
 from adhominem.text import prose_rates as module
-from adhominem.text.prose_rates import RATES, Lexicon, prose_rates
+from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
 from adhominem.training.fit_prose import wrapped
 
-LEXICON = Lexicon(("the", "and", "of", "was"), (" th", "the", "he ", " ca", "cat", "at "))
+LEXICON = ProseLexicon(("the", "and", "of", "was"), (" th", "the", "he ", " ca", "cat", "at "))
 TOKENIZER = Tokenizer()
 SENTENCES = (
     "The lamp in the hall was lit before anybody came down to breakfast, and the old clock had "
@@ -31,7 +31,7 @@ Could hear but could not see the sea
 """
 
 
-def rates(text: str, lexicon: Lexicon = LEXICON) -> dict[str, float]:
+def rates(text: str, lexicon: ProseLexicon = LEXICON) -> dict[str, float]:
     values = prose_rates(text, TOKENIZER.tokens(text), lexicon)
     return dict(zip(RATES, values.tolist(), strict=True))
 
@@ -102,12 +102,12 @@ def test_items_of_a_list_are_lines_that_end_early() -> None:
 def test_a_lexicon_has_the_most_common_words_with_each_genre_counting_alike() -> None:
     many = [["aa"] * 900 + ["bb"] * 100]
     few = [["cc", "cc", "bb"]]
-    lexicon = Lexicon.of([many, few], words=2, share=1.0)
+    lexicon = ProseLexicon.of([many, few], words=2, share=1.0)
     assert lexicon.common_words == ("aa", "cc")
     assert lexicon.usual == {" aa", "aa ", " bb", "bb ", " cc", "cc "}
-    assert Lexicon.of([few], words=1, share=0.5).usual == {" cc", "cc "}
+    assert ProseLexicon.of([few], words=1, share=0.5).usual == {" cc", "cc "}
     with pytest.raises(OptionError):
-        Lexicon(("a",), (1,))  # type: ignore[arg-type]
+        ProseLexicon(("a",), (1,))  # type: ignore[arg-type]
 
 
 @given(st.text(max_size=300))
@@ -119,7 +119,7 @@ def test_rates_of_any_text_are_finite_and_shares_lie_between_0_and_1(text: str) 
     assert (shares <= 1).all()
 
 
-def slow_rates(text: str, tokens: list[str], lexicon: Lexicon) -> dict[str, float]:
+def slow_rates(text: str, tokens: list[str], lexicon: ProseLexicon) -> dict[str, float]:
     """Those that depend on the tokens alone, token by token."""
     words = [token for token in tokens if module._is_word(token)]
     lower = [word.lower() for word in words]
@@ -159,7 +159,7 @@ SIGNS = (".", ",", "...", "(", '"', "§", "42", "3rd", "http://a.b", "a@b.c", ">
 def test_rates_by_type_are_those_of_going_through_the_tokens(parts: list[str]) -> None:
     text = " ".join(parts)
     tokens = Tokenizer().tokens(text)
-    lexicon = Lexicon(("a", "it", "the"), (" th", "he ", "the", " it", "it "))
+    lexicon = ProseLexicon(("a", "it", "the"), (" th", "he ", "the", " it", "it "))
     rates = dict(zip(RATES, prose_rates(text, tokens, lexicon).tolist(), strict=True))
     for name, expected in slow_rates(text, tokens, lexicon).items():
         assert rates[name] == expected, name
@@ -167,7 +167,7 @@ def test_rates_by_type_are_those_of_going_through_the_tokens(parts: list[str]) -
 
 def test_types_beyond_what_is_remembered_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_CHARACTERS", 10)
-    lexicon = Lexicon(("the",), (" th",))
+    lexicon = ProseLexicon(("the",), (" th",))
     tokens = ["The", "cat", "saw", "the", "other", "cats", "."]
     first = prose_rates("", tokens, lexicon)
     for _ in range(3):

@@ -32,7 +32,7 @@ from adhominem.errors import (
     TextEncodingError,
 )
 from adhominem.text import files
-from adhominem.text.files import Document, read_text
+from adhominem.text.files import Document
 from adhominem.text.readers import (
     Layout,
     documents_in,
@@ -41,6 +41,7 @@ from adhominem.text.readers import (
     read_pairs,
     read_problems,
 )
+from adhominem.text.streams import read_text
 
 GOOD = {"author": "ann", "topic": "tea", "work": "letters", "id": "1", "text": "Dear Bob,"}
 

@@ -189,14 +189,6 @@ def test_forgetting_changes_no_result(texts: list[str]) -> None:
         assert forgetful.tokenize(text).tokens == tokenizer.tokens(text)
 
 
-def test_a_tokenizer_remembers_no_more_characters_than_it_may() -> None:
-    forgetful = Tokenizer()
-    forgetful._MOST_CHARACTERS = 30  # type: ignore[misc]
-    for number in range(40):
-        forgetful.tokens(f"one two {number} {number}x{'-' * number}")
-        assert sum(map(len, forgetful._known)) <= 30
-
-
 def test_threads_can_share_a_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tokenizer, "_MOST_CHARACTERS", 60)
     shared = Tokenizer()
@@ -292,11 +284,3 @@ def test_whatever_else_is_raised_stays_what_it_is(error: BaseException) -> None:
     stopped._split = Raising(error)  # type: ignore[assignment]
     with pytest.raises(type(error)):
         stopped.tokens("a text.")
-
-
-def test_a_text_too_long_to_be_remembered_is_not() -> None:
-    forgetful = Tokenizer()
-    forgetful._MOST_CHARACTERS = 30  # type: ignore[misc]
-    forgetful.tokens("one two")
-    assert forgetful.tokens("ab" * 100) == ["ab" * 100]
-    assert forgetful._known.keys() == {"one", "two"}

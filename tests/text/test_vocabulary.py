@@ -23,7 +23,6 @@ from adhominem.text.vocabulary import (
     WindowOptions,
     count_windows,
     crop_starts,
-    cut_windows,
     hide_topics,
     prefix_tokens,
     spread_starts,
@@ -219,25 +218,6 @@ def test_windows_are_at_most_max_windows_of_all_with_the_first_and_the_last(
 def test_windows_are_spread_evenly(tokens: int, sizes: WindowOptions) -> None:
     gaps = np.diff(spread_starts(tokens, sizes)) // sizes.hop
     assert np.ptp(gaps) <= 1 if len(gaps) else True
-
-
-@given(st.integers(1, 60), options, st.integers(-3, 3))
-def test_cutting_is_that_of_a_loop(tokens: int, sizes: WindowOptions, padding: int) -> None:
-    ids = np.arange(100, 100 + tokens, dtype=np.int32)
-    starts = spread_starts(tokens, sizes)
-    slow = [
-        [ids[position] if position < tokens else padding for position in range(s, s + sizes.width)]
-        for s in starts
-    ]
-    cut = cut_windows(ids, starts, sizes, padding)
-    assert cut.dtype == ids.dtype
-    np.testing.assert_array_equal(cut, slow)
-
-
-def test_a_short_document_is_padded_behind_its_end() -> None:
-    sizes = WindowOptions(hop=3, overlap=1)
-    cut = cut_windows(np.array([7, 8, 9, 10, 11]), spread_starts(5, sizes), sizes)
-    assert cut.tolist() == [[7, 8, 9, 10], [10, 11, 0, 0]]
 
 
 long_and_short = st.lists(st.integers(1, 200), max_size=20)

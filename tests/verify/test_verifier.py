@@ -23,7 +23,7 @@ from adhominem.errors import EmptyTextError, ModelError, OptionError
 from adhominem.model.member import make_members
 from adhominem.model.writing import write_ensemble
 from adhominem.score.decision import ensemble_probability, probability_same_author
-from adhominem.text.lexicon import Numbered
+from adhominem.text.tokenizer import Numbered
 from adhominem.training.network_data import DeviceCorpus, score_pairs
 from adhominem.training.network_model import SiameseModel
 

@@ -24,9 +24,16 @@ from starlette.datastructures import Headers
 
 from adhominem.cli import main
 from adhominem.errors import EmptyTextError, MissingExtraError, OptionError
+from adhominem.text.bounded import BoundedReader
 from adhominem.web import api, failures
-from adhominem.web.failures import RequestError, as_request_error, json_bytes, place_of
-from adhominem.web.guard import SECURITY_HEADERS, Access, Guard, is_loopback
+from adhominem.web.failures import (
+    SECURITY_HEADERS,
+    RequestError,
+    as_request_error,
+    json_bytes,
+    place_of,
+)
+from adhominem.web.guard import Access, Guard, is_loopback
 from adhominem.web.limits import Limits
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
@@ -683,9 +690,13 @@ class TestForm:
         assert client.get("/health").status_code == 200
 
     def test_the_process_that_reads_files_ends_by_itself(self) -> None:
-        command = [sys.executable, "-m", "adhominem.web.reading", "1", "."]
-        with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # which is sent nothing
-            assert process.wait(20) != 0
+        reader = BoundedReader()
+        process = reader.start()
+        assert process.stdin is not None
+        process.stdin.write(json.dumps({"sizes": [9], "seconds": 1}).encode() + b"\n")
+        process.stdin.flush()  # and no file
+        assert process.wait(20) != 0
+        reader.stop()
         code = "from adhominem.text.bounded import bound; bound(9); bytearray(1 << 30)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
         assert done.returncode == 1

@@ -7,15 +7,16 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 from serving import BICYCLE, GARDEN, open_service, running
 
-from adhominem.web import connections
+from adhominem.web import limits as web_limits
 from adhominem.web.batching import Job, WithLevs
-from adhominem.web.guard import SECURITY_HEADERS, Access
+from adhominem.web.failures import SECURITY_HEADERS
+from adhominem.web.guard import Access
 from adhominem.web.limits import Limits
 from adhominem.web.service import Service
 
@@ -150,30 +151,32 @@ def test_several_requests_may_come_at_once_and_one_after_another(model: Service)
         assert got.count(b"200 OK") == 3
 
 
-def test_a_body_must_keep_its_pace(model: Service) -> None:
+def test_a_body_may_not_pause_for_long(model: Service) -> None:
     head = post(b"x" * 100_000)[:-100_000]
-    with serving(model, SHORT) as address:
-        with connect(address) as stalled:
-            stalled.sendall(head + b"x" * 50)
-            assert refused(stalled, 408)["type"] == "SlowRequest"
-        with connect(address) as slow:
-            began = time.monotonic()
-            slow.sendall(head)
-            slow.settimeout(0.02)
-            got = b""
-            while not got and time.monotonic() - began < 20:
-                slow.sendall(b"x")
-                try:
-                    got = slow.recv(100)
-                except TimeoutError:
-                    continue
-            assert b" 408 " in got
+    with serving(model, SHORT) as address, connect(address) as stalled:
+        stalled.sendall(head + b"x" * 50)
+        assert refused(stalled, 408)["type"] == "SlowRequest"
 
 
-def test_a_body_that_comes_at_its_pace_may_take_longer(model: Service) -> None:
-    limits = Limits(stall_seconds=0.5, bytes_a_second=100)
+def test_a_body_that_trickles_in_has_as_long_as_a_request_may_take(model: Service) -> None:
+    limits = Limits(stall_seconds=0.5, seconds=1)
+    with serving(model, limits) as address, connect(address) as slow:
+        began = time.monotonic()
+        slow.sendall(post(b"x" * 100_000)[:-100_000])
+        slow.settimeout(0.02)
+        got = b""
+        while not got and time.monotonic() - began < 20:
+            slow.sendall(b"x")
+            try:
+                got = slow.recv(100)
+            except TimeoutError:
+                continue
+        assert b" 408 " in got
+
+
+def test_a_body_without_long_pauses_may_take_longer(model: Service) -> None:
     request = post()
-    with serving(model, limits) as address, connect(address) as connection:
+    with serving(model, Limits(stall_seconds=0.5)) as address, connect(address) as connection:
         piece = len(request) // 15
         for at in range(0, len(request), piece):
             connection.sendall(request[at : at + piece])
@@ -254,25 +257,8 @@ def test_a_request_may_be_for_a_whole_address(
         assert connection.recv(12).decode() == f"HTTP/1.1 {status}"
 
 
-def test_a_client_whose_only_connection_makes_room_is_counted_still() -> None:
-    opened = connections.Connections(Limits(requests=4, per_client=4))
-
-    class Fake:
-        def __init__(self, from_client: str, waiting_since: float | None) -> None:
-            self.from_client, self.waiting_since = from_client, waiting_since
-
-        def make_way(self) -> None:
-            opened.discard(self)  # type: ignore[arg-type]
-
-    busy = [Fake(f"client {number}", None) for number in range(15)]
-    waiting, newcomer, refused = Fake("a", 1.0), Fake("a", None), Fake("a", 2.0)
-    room = [opened.add(fake) for fake in (*busy, waiting, newcomer, refused)]  # type: ignore[arg-type]
-    assert room == [True] * 17 + [False]
-    assert opened._open == {*busy, newcomer, refused}
-
-
 def test_tiny_chunks_are_cut_off(model: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_MOST_PARSING", 0.2)
+    monkeypatch.setattr(web_limits, "_MOST_PARSING", 0.2)
     head = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
     with serving(model, Limits()) as address:
         with connect(address) as connection:
@@ -300,33 +286,12 @@ def test_a_client_that_does_not_listen_is_hung_up_on(model: Service) -> None:
 class TestTooMany:
     """More than there are places for, from the address of an honest client."""
 
-    def test_half_sent_headers_make_room(self, model: Service) -> None:
-        limits = Limits(requests=8, per_client=4)  # 16 connections of one address
-        with serving(model, limits) as address, ExitStack() as stack:
-            for _ in range(60):
-                stack.enter_context(connect(address)).sendall(b"POST / HTT")
-            for _ in range(5):
-                assert is_healthy(address)
-                assert verifies(address)
-
-    def test_there_are_no_more_connections_than_files_may_be_open(
-        self, model: Service, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(connections, "_open_files", lambda limits: 120)
-        with serving(model, Limits()) as address, ExitStack() as stack:
-            held = [stack.enter_context(connect(address)) for _ in range(60)]
-            for connection in held:
-                with suppress(ConnectionError):  # the first have made room already
-                    connection.sendall(b"POST / HTT")
-            assert is_healthy(address)
-            assert ended(held[0])
-
-    def test_slow_bodies_make_room(self, model: Service) -> None:
+    def test_half_sent_headers_and_slow_bodies_keep_nobody_out(self, model: Service) -> None:
         limits = Limits(requests=8, per_client=4)
         with serving(model, limits) as address, ExitStack() as stack:
-            slow = [stack.enter_context(connect(address)) for _ in range(12)]
-            for connection in slow:
-                connection.sendall(post()[:-100])
+            for opening in (b"POST / HTT", post()[:-100]):
+                for _ in range(60):
+                    stack.enter_context(connect(address)).sendall(opening)
             for _ in range(5):
                 assert is_healthy(address)
                 with connect(address) as honest:  # its body comes after its headers
@@ -334,7 +299,19 @@ class TestTooMany:
                     time.sleep(0.05)
                     honest.sendall(PAYLOAD)
                     assert answer(honest)[0] == 200
-            assert refused(slow[0], 503)["type"] == "Busy"
+
+    def test_no_more_are_answered_than_connections_may_be_open(
+        self, model: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("adhominem.web.server.CONNECTIONS", 20)
+        with serving(model, SHORT) as address, ExitStack() as stack:
+            held = [stack.enter_context(connect(address)) for _ in range(30)]
+            with connect(address) as late:
+                late.sendall(post())
+                assert late.recv(12) == b"HTTP/1.1 503"
+            assert ended(held[0])  # they send nothing
+            time.sleep(0.5)
+            assert verifies(address)
 
     def test_large_slow_bodies_leave_memory_for_small_ones(self, model: Service) -> None:
         limits = Limits(bytes=200_000)
@@ -345,7 +322,7 @@ class TestTooMany:
                 assert verifies(address)
             with connect(address) as large:
                 large.sendall(post(b" " * 150_000 + PAYLOAD))
-                assert answer(large)[0] == 200
+                assert refused(large, 503)["type"] == "Busy"
 
     def test_health_is_answered_where_every_place_is_taken(self, model: Service) -> None:
         begun, go_on = threading.Event(), threading.Event()

@@ -34,10 +34,9 @@ from adhominem.questions.predict.partial_answers import (
 )
 from adhominem.score.decision import probability_same_author, without_weak_answers
 from adhominem.score.population import Population, each_once
-from adhominem.text.files import Document, noting_inputs, path_of
+from adhominem.text.files import COMPRESSIONS, Document, noting_inputs, path_of
 from adhominem.text.pan import Pair, each_id_once, pair_rows, problem_rows
-from adhominem.text.readers import stop_or_skip
-from adhominem.text.unpacking import COMPRESSIONS
+from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
 from adhominem.verify.case_cautions import cautions_of_many, no_statement
 from adhominem.verify.cautions import Caution, passages_taken_out

@@ -18,7 +18,7 @@ from adhominem.questions.rank.rank import rank_texts
 from adhominem.questions.verify.files import note_model
 from adhominem.records import strict_json, with_schema
 from adhominem.text.files import noting_inputs
-from adhominem.text.pan_attribution import AttributionProblem, read_attribution_problems
+from adhominem.text.pan import AttributionProblem, read_attribution_problems
 from adhominem.text.writing import check_output, write_folder
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import load

@@ -14,7 +14,7 @@ from adhominem.questions.known import MOST_POPULATION, LevStore, enough_others, 
 from adhominem.questions.rank.pool import TextPool
 from adhominem.questions.rank.posterior import NONE, answers
 from adhominem.score.scorer import Scorer
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document
 
 _SHORTER = 0.9  # of a text's words: one that is hardly longer than asked for is not cut

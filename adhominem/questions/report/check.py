@@ -24,8 +24,8 @@ from adhominem.questions.report.report import Report, ReportedText, ReportOption
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
-from adhominem.text.files import text_in
 from adhominem.text.office import word_parts
+from adhominem.text.streams import text_in
 from adhominem.verify.verifier import Verifier, load
 
 _CLOSE = 1e-4  # decades: how far numbers of two machines may be apart

@@ -34,7 +34,8 @@ from adhominem.questions.report.report import Report
 from adhominem.records import parsed_json
 from adhominem.render.templates import embedded_json
 from adhominem.score.decision import VerbalScale
-from adhominem.text.files import read_bytes, readable, text_in
+from adhominem.text.files import read_bytes, readable
+from adhominem.text.streams import text_in
 from adhominem.text.writing import replaced_file
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from adhominem.jobs.workers import encoded_batches
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.verify.files import note_model
 from adhominem.text.files import Document, note_input, open_regular, path_of
-from adhominem.text.readers import Source, stop_or_skip
+from adhominem.text.readers import Source
+from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
 from adhominem.verify.verifier import load
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path
 
 from adhominem.arrays import Levs
@@ -15,7 +14,7 @@ from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import Encode
 from adhominem.pairs.duplicates import find_duplicates, fingerprint
 from adhominem.score.population import Population
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document
 from adhominem.text.readers import read_documents
 from adhominem.verify.cautions import listed
@@ -72,7 +71,7 @@ def read_material(
                 id=document.id,
                 author=document.author,
                 words=len(text.split()),
-                sha256=sha256(document.text.encode("utf-8")).hexdigest(),
+                sha256=document.sha256,
             )
         )
         on_documents(1)

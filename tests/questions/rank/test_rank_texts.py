@@ -17,7 +17,7 @@ from adhominem.questions.known import LevStore, in_turn
 from adhominem.questions.rank.pool import TextPool, in_rows
 from adhominem.questions.rank.trials import Trials
 from adhominem.score.decision import VerbalScale
-from adhominem.text.excerpts import first_words
+from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document
 
 ROWS = made_up_rows(5, 4, "r")
