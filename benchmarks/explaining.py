@@ -30,7 +30,7 @@ from adhominem.render import html
 from adhominem.score.population import Population
 from adhominem.text.exhibits import first_words
 from adhominem.verify.explanation import Explanation, Passage, TokenAttention, explain_texts
-from adhominem.verify.resampling import bootstrap_interval
+from adhominem.verify.sensitivity import bootstrap_interval
 from adhominem.verify.verifier import Verifier, load
 
 CHROMIUM = Path("/usr/bin/chromium")

@@ -43,7 +43,7 @@ def test_a_model_that_was_taught_tells_what_is_foreign(model: Path, corpora: lis
     known = rich_rows("letters", 2, 2, "-new-")
     figures = "\n".join(f"{at} | {at * 7} | {at * 13}.5 |" for at in range(60))
     result = verifier.verify(figures, known[0]["text"])
-    assert [caution.code for caution in result.warnings if caution.decides] == ["foreign"]
+    assert [caution.code for caution in result.warnings if caution.blocks_decision] == ["foreign"]
 
 
 def test_the_command_does_the_same(model: Path, corpora: list[Path]) -> None:

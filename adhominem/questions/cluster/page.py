@@ -13,6 +13,7 @@ from markupsafe import Markup
 from adhominem.questions.cluster.cluster import Cluster, ClusteredText, Clustering
 from adhominem.render.summary import signed
 from adhominem.render.templates import asset, markup, render_page
+from adhominem.score.decision import show_probability
 
 CLUSTER_STYLES = (asset("evaluation.css"), asset("study.css"), asset("cluster.css"))
 NOT_A_VERDICT = (
@@ -94,9 +95,8 @@ def odds(log10_odds: float) -> str:
 
 
 def probability(log10_odds: float) -> str:
-    """Odds as a probability to a hundredth; never as 0 or 1, which no evidence makes it."""
-    value = 1 / (1 + 10 ** -max(-300.0, log10_odds))
-    return "< 0.01" if value < 0.005 else "> 0.99" if value > 0.995 else f"{value:.2f}"
+    """Odds as a probability to a hundredth."""
+    return show_probability(1 / (1 + 10 ** -max(-300.0, log10_odds)), 2)
 
 
 def _values(clustering: Clustering) -> dict[str, Any]:

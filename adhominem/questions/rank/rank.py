@@ -141,7 +141,7 @@ def rank_texts(
     known = {name: texts for name, texts in known.items() if name not in foreign}
     on_foreign = [foreign_candidates(foreign)] if foreign else []
     if not known:
-        on_foreign = [replace(told, decides=True) for told in on_foreign]
+        on_foreign = [replace(told, blocks_decision=True) for told in on_foreign]
     odd = obstacles_of(verifier, [exhibit.document for exhibit in material.disputed])
     cases = [
         _ranked(
@@ -249,7 +249,7 @@ def _disputed(material: CaseMaterial, store: LevStore) -> Levs:
 
 def _deciding(cautions: Sequence[Caution | None]) -> list[str]:
     """Why no statement is made."""
-    return [told.message for told in cautions if told is not None and told.decides]
+    return [told.message for told in cautions if told is not None and told.blocks_decision]
 
 
 def _part(on_progress: OnProgress, begin: float, end: float) -> OnProgress:
