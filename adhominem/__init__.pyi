@@ -1,8 +1,5 @@
 """The public names, for type checkers; a test compares them with `__init__.py`."""
 
-from adhominem.config import Config as Config
-from adhominem.config import NgramConfig as NgramConfig
-from adhominem.config import preset as preset
 from adhominem.errors import AdHominemError as AdHominemError
 from adhominem.errors import AdHominemWarning as AdHominemWarning
 from adhominem.errors import InputError as InputError
@@ -18,13 +15,16 @@ from adhominem.jobs.attention import attention_of as attention_of
 from adhominem.jobs.corpora import encode as encode
 from adhominem.jobs.corpora import pair_files as pair_files
 from adhominem.jobs.corpora import prepare_files as prepare_files
+from adhominem.jobs.corpora import read_levs as read_levs
 from adhominem.jobs.corpora import split_files as split_files
 from adhominem.jobs.doctor import examine as examine
-from adhominem.jobs.lev_files import read_levs as read_levs
 from adhominem.model.folder import shipped_models as shipped_models
-from adhominem.pairs.pair_set import write_pair_set as write_pair_set
+from adhominem.ngrams.config import NgramConfig as NgramConfig
+from adhominem.pairs.cases import write_pair_set as write_pair_set
 from adhominem.pairs.split import SplitOptions as SplitOptions
 from adhominem.pairs.split import split as split
+from adhominem.paper.config import Config as Config
+from adhominem.paper.config import preset as preset
 from adhominem.paper.sampling import PairOptions as PairOptions
 from adhominem.paper.sampling import batches as batches
 from adhominem.paper.sampling import draw_epoch as draw_epoch
@@ -46,19 +46,19 @@ from adhominem.questions.rank.attribute import attribute_problems as attribute_p
 from adhominem.questions.rank.ranking import Ranking as Ranking
 from adhominem.questions.report.candidates import CandidatesReport as CandidatesReport
 from adhominem.questions.report.candidates import make_candidates_report as make_candidates_report
-from adhominem.questions.report.candidates_files import (
-    check_candidates_files as check_candidates_files,
-)
-from adhominem.questions.report.candidates_files import report_candidates as report_candidates
 from adhominem.questions.report.check import check_report as check_report
 from adhominem.questions.report.details import CaseDetails as CaseDetails
 from adhominem.questions.report.details import ItemDetails as ItemDetails
 from adhominem.questions.report.details import read_details as read_details
+from adhominem.questions.report.files import (
+    check_candidates_files as check_candidates_files,
+)
 from adhominem.questions.report.files import check_report_files as check_report_files
+from adhominem.questions.report.files import report_candidates as report_candidates
 from adhominem.questions.report.files import report_files as report_files
 from adhominem.questions.report.formats import read_report as read_report
 from adhominem.questions.report.formats import write_report as write_report
-from adhominem.questions.report.html import report_page as report_page
+from adhominem.questions.report.page import report_page as report_page
 from adhominem.questions.report.report import Report as Report
 from adhominem.questions.report.report import make_report as make_report
 from adhominem.questions.roll.ask import roll_files as roll_files
@@ -98,9 +98,9 @@ from adhominem.training.calibrate import calibrate_model as calibrate_model
 from adhominem.training.files import make_ensemble as make_ensemble
 from adhominem.training.files import train as train
 from adhominem.training.files import train_files as train_files
-from adhominem.training.genres import learn_genres as learn_genres
-from adhominem.training.machine import learn_machine_look as learn_machine_look
-from adhominem.training.prose import learn_prose as learn_prose
+from adhominem.training.teach import learn_genres as learn_genres
+from adhominem.training.teach import learn_machine_look as learn_machine_look
+from adhominem.training.teach import learn_prose as learn_prose
 from adhominem.training.twin import calibrate_by_twin as calibrate_by_twin
 from adhominem.verify.explanation import Explanation as Explanation
 from adhominem.verify.explanation import explain_texts as explain_texts

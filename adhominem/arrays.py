@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -347,3 +347,42 @@ def is_finite(rows: Rows) -> bool:
     if isinstance(rows, SparseRows):
         rows = rows.packed.values
     return bool(np.isfinite(rows).all())
+
+
+class PairRows:
+    """A dataclass whose arrays have a row for each pair, as have those of dataclasses in it."""
+
+    def __getitem__(self, chosen: slice | npt.NDArray[Any]) -> Self:
+        """The rows of some pairs."""
+        names = [one.name for one in fields(self)]  # type: ignore[arg-type]
+        return type(self)(**{name: _chosen(getattr(self, name), chosen) for name in names})
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The pairs of several in a row, with zeros for texts that a pair lacks."""
+        if len(parts) == 1:
+            return parts[0]
+        names = [one.name for one in fields(cls)]  # type: ignore[arg-type]
+        return cls(**{name: _in_a_row([getattr(part, name) for part in parts]) for name in names})
+
+
+def _chosen(value: Any, rows: slice | npt.NDArray[Any]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_chosen(one, rows) for one in value)
+    return value[rows] if isinstance(value, np.ndarray | PairRows) else value
+
+
+def _in_a_row(values: Sequence[Any]) -> Any:
+    """The arrays of several pairs in a row; what is not an array is the same for all."""
+    first = values[0]
+    if isinstance(first, tuple):
+        return tuple(_in_a_row(column) for column in zip(*values, strict=True))
+    if isinstance(first, PairRows):
+        return type(first).joined(values)
+    if not isinstance(first, np.ndarray):
+        return first
+    shape = np.max([array.shape for array in values], axis=0)[1:]
+    widths = [[(0, 0), *((0, n) for n in shape - array.shape[1:])] for array in values]
+    return np.concatenate(
+        [np.pad(array, w) if np.any(w) else array for array, w in zip(values, widths, strict=True)]
+    )

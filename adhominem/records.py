@@ -37,7 +37,8 @@ from typing import (
 from adhominem.errors import OptionError, RecordError
 
 SCHEMA = 1  # of JSON for users, unless it says otherwise
-UNWRITTEN = MappingProxyType({"json": False})  # metadata of a field that stays out of the JSON
+# Metadata of a field that stays out of the JSON; {"alias": name} gives one another name there.
+UNWRITTEN = MappingProxyType({"json": False})
 Record = TypeVar("Record")
 _CONSTANTS = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}
 _ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character; two of them may be one
@@ -218,7 +219,8 @@ def settings_of(cls: Any, to: str = "") -> tuple[Setting, ...]:
 def to_json(value: Any) -> Any:
     """Dataclasses as dictionaries, tuples as lists; all else stays as it is."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {name: to_json(getattr(value, name)) for name in _written(type(value))}
+        written = _written(type(value)).items()
+        return {name: to_json(getattr(value, field.name)) for name, field in written}
     if isinstance(value, dict):
         return {name: to_json(entry) for name, entry in value.items()}
     if isinstance(value, tuple | list):
@@ -321,7 +323,10 @@ def _read_record(cls: Any, value: Any, path: str) -> Any:
         if name not in value and field.default is MISSING and field.default_factory is MISSING:
             raise RecordError(f"{path}.{name} is missing")
     hints = _hints(cls)
-    read = {name: _read(hints[name], entry, f"{path}.{name}") for name, entry in value.items()}
+    read = {
+        known[name].name: _read(hints[known[name].name], entry, f"{path}.{name}")
+        for name, entry in value.items()
+    }
     try:
         return cls(**read)
     except OptionError as error:  # fields that do not fit each other
@@ -350,5 +355,9 @@ def _hints(cls: Any) -> dict[str, Any]:
 
 @cache
 def _written(cls: Any) -> dict[str, Field[Any]]:
-    """The fields that are in the JSON of a dataclass, by name."""
-    return {field.name: field for field in fields(cls) if field.metadata.get("json", True)}
+    """The fields that are in the JSON of a dataclass, by their names there."""
+    return {
+        field.metadata.get("alias", field.name): field
+        for field in fields(cls)
+        if field.metadata.get("json", True)
+    }

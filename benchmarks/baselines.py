@@ -22,7 +22,7 @@ from measure import DEFAULT_CORPORA, measured, run
 from adhominem.errors import InputError
 from adhominem.evaluation.baselines import BASELINES, run_baseline
 from adhominem.evaluation.pan import auc, overall_2020
-from adhominem.pairs.pair_set import write_pair_set
+from adhominem.pairs.cases import write_pair_set
 from adhominem.paper.sampling import PairOptions
 from adhominem.text.pan import Pair
 from adhominem.text.readers import find_sources, read_pairs

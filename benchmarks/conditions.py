@@ -130,9 +130,7 @@ class DevSet:
             population = None
             if condition.population:
                 population = self._population(condition, {author, other}, drawn)
-            answer = self.scorer.among(
-                self.tables, self.log_tokens, known[None], disputed[None], population
-            )
+            answer = self.scorer.among(self.tables, known[None], disputed[None], population)
             factors.append(float(answer.log_bayes_factor[0]) / np.log(10))
             truth.append(same)
         return np.array(factors), np.array(truth)

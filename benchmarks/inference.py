@@ -21,13 +21,13 @@ import torch
 from measure import run
 from training import made_up_corpus, make_plain
 
-from adhominem.config import preset
+from adhominem.paper.config import preset
 from adhominem.paper.network import Network
 from adhominem.paper.recurrence import Pooling
 from adhominem.paper.runtime import Runtime, TypeInputs
+from adhominem.paper.training import DeviceCorpus
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import Vocabulary, spread_windows
-from adhominem.training.network_data import DeviceCorpus
 
 TOKENS = 210 * 25 + 4
 

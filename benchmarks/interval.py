@@ -27,7 +27,7 @@ from measure import DEFAULT_CORPORA, run
 from adhominem.score.population import Population
 from adhominem.text.pan import Pair
 from adhominem.text.readers import read_pairs
-from adhominem.verify.resampling import WIDENED, bootstrap_interval
+from adhominem.verify.sensitivity import WIDENED, bootstrap_interval
 from adhominem.verify.verifier import Verifier, load
 
 _REACH = 1.96  # standard errors in half of an interval

@@ -31,14 +31,12 @@ from measure import run
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from adhominem.config import LossOptions, TrainingOptions, preset
+from adhominem.paper.config import EncoderOptions, LossOptions, TrainingOptions, preset
+from adhominem.paper.losses import SiameseModel
 from adhominem.paper.network import Batch, Masks, Network
-from adhominem.paper.options import EncoderOptions
+from adhominem.paper.training import DeviceCorpus, Trainer
 from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.text.vocabulary import Vocabulary
-from adhominem.training.network_data import DeviceCorpus
-from adhominem.training.network_loop import Trainer
-from adhominem.training.network_model import SiameseModel
 
 EPOCH_PAIRS = 47_340  # PAN 2020's small set
 
@@ -171,7 +169,7 @@ def measure(corpus: DeviceCorpus, vocabulary: Vocabulary, plain: bool, arguments
 
 def gradient_errors(corpus: DeviceCorpus, vocabulary: Vocabulary, device: torch.device) -> str:
     """Of the gradients of one step, the median and the largest of all parameters."""
-    from adhominem.training.network_loop import Plan  # which another checkout may not have
+    from adhominem.paper.training import Plan  # which another checkout may not have
 
     torch.manual_seed(0)
     sizes = len(vocabulary.token_types), len(vocabulary.characters)
@@ -187,7 +185,7 @@ def gradient_errors(corpus: DeviceCorpus, vocabulary: Vocabulary, device: torch.
         with nullcontext() if half else exact:
             with torch.autocast("cuda", torch.bfloat16, enabled=half):
                 levs = model.encode(prepared.batch, prepared.masks)
-            losses = model.losses(levs, prepared.labels, prepared.joint_masks)
+            losses = model.losses(levs, prepared.labels)
             (torch.stack(list(losses.values())).sum() * scale).backward()  # type: ignore[no-untyped-call]
         return [p.grad / scale for p in model.network.parameters() if p.grad is not None]
 

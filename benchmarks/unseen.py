@@ -32,7 +32,6 @@ import numpy as np
 from measure import run
 
 import adhominem
-from adhominem.config import any_preset
 from adhominem.evaluation.pan import auc
 from adhominem.model.card import card_with_unseen
 from adhominem.model.folder import model_folder, read_models
@@ -41,6 +40,7 @@ from adhominem.score.members import GenreMember
 from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer
 from adhominem.text.corpus import PackedCorpus, is_packed
+from adhominem.training.files import any_preset
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "none": (),

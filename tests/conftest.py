@@ -18,8 +18,9 @@ from filelock import FileLock
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from adhominem.config import Config, NgramConfig
     from adhominem.model.member import Model, NgramModel
+    from adhominem.ngrams.config import NgramConfig
+    from adhominem.paper.config import Config
     from adhominem.text.corpus import PackedCorpus
 
 # A busy machine is no reason to fail: what takes long shows in `pytest --durations`.
@@ -277,7 +278,7 @@ def rich_data(made_once: MadeOnce) -> SmallData:
 
 @pytest.fixture(scope="session")
 def ngram_config() -> NgramConfig:
-    from adhominem.config import NGRAM_PRESETS
+    from adhominem.ngrams.config import NGRAM_PRESETS
 
     return NGRAM_PRESETS["tiny-ngrams"].with_settings(NGRAM_SETTINGS)
 

@@ -13,11 +13,10 @@ from typing import Any
 import torch
 
 from adhominem import Config, PackedCorpus, Vocabulary, train
-from adhominem.training import distributed
+from adhominem.paper import distributed
+from adhominem.paper.losses import SiameseModel
+from adhominem.paper.training import DeviceCorpus, Trainer
 from adhominem.training import train_network as member
-from adhominem.training.network_data import DeviceCorpus
-from adhominem.training.network_loop import Trainer
-from adhominem.training.network_model import SiameseModel
 
 CPU = torch.device("cpu")
 
@@ -58,7 +57,7 @@ def write_loss_curves(
     rank: int, world: int, port: int, corpus: Path, configs: list[Config], results: Path
 ) -> None:
     join(rank, world, port)
-    with distributed.together(CPU):
+    with distributed.process_group(CPU):
         assert (distributed.rank(), distributed.world_size()) == (rank, world)
         curves = [loss_curve(PackedCorpus.open(corpus), config) for config in configs]
         (results / f"{rank}.json").write_text(json.dumps(curves))

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.config import (
-    NGRAM_PRESETS,
+from adhominem.errors import OptionError
+from adhominem.ngrams.config import NGRAM_PRESETS, NgramConfig
+from adhominem.paper.config import (
     PRESETS,
     Config,
     DataOptions,
+    EncoderOptions,
     LossOptions,
     TrainingOptions,
-    any_preset,
     preset,
 )
-from adhominem.errors import OptionError
-from adhominem.paper.options import EncoderOptions
 from adhominem.text.normalisation import STEPS, Normaliser
+from adhominem.training.files import any_preset
 
 configs = st.builds(
     Config,
@@ -37,9 +37,12 @@ configs = st.builds(
         EncoderOptions,
         lev_size=st.integers(1, 500),
         cnn_dropout=st.floats(0, 1, exclude_max=True),
-        train_word_vectors=st.booleans(),
     ),
-    loss=st.builds(LossOptions, distance=st.sampled_from(["contrastive", "kernel", ""])),
+    loss=st.builds(
+        LossOptions,
+        distance=st.sampled_from(["contrastive", ""]),
+        stop_gradient_at_lev=st.booleans(),
+    ),
     training=st.builds(TrainingOptions, learning_rate=st.floats(1e-300, 1), seed=st.integers(0)),
 )
 
@@ -125,6 +128,27 @@ def test_a_setting_that_an_earlier_version_did_not_have_is_its_default(path: str
     assert Config.from_json(data) == Config()
 
 
+@pytest.mark.parametrize(
+    ("path", "before", "other"),
+    [
+        ("encoder.train_word_vectors", True, False),
+        ("loss.projection_size", 0, 40),
+        ("loss.kernel_same_threshold", 0.91, 0.95),
+    ],
+)
+def test_a_setting_that_is_gone_may_say_what_is_done_today_and_nothing_else(
+    path: str, before: object, other: object
+) -> None:
+    assert Config.from_json(changed_json(path, before)) == Config()
+    with pytest.raises(OptionError, match="unknown keys"):
+        Config.from_json(changed_json(path, other))
+    ngrams = NgramConfig().to_json()
+    ngrams["training"]["hard_positives"] = 1
+    assert NgramConfig.from_json(ngrams) == NgramConfig()
+    with pytest.raises(OptionError, match="no setting"):
+        Config().with_setting(f"{path}={before}")
+
+
 @pytest.mark.parametrize("data", [[], "config", None, 3])
 def test_json_that_is_no_object_is_refused(data: Any) -> None:
     with pytest.raises(OptionError, match=r"config is .*; expected an object"):
@@ -150,10 +174,8 @@ def test_json_with_a_value_that_cannot_work_is_refused() -> None:
         ("encoder.cnn_dropout=0", 0.0),
         ("data.hidden_topics=0.25", 0.25),
         ("training.learning_rate=1e-3", 0.001),
-        ("encoder.train_word_vectors=false", False),
-        ("encoder.train_word_vectors=False", False),
         ("loss.stop_gradient_at_lev=true", True),
-        ("loss.distance=kernel", "kernel"),
+        ("loss.stop_gradient_at_lev=True", True),
         ("loss.distance=", ""),
         ("data.pairs.same_author_across=work", "work"),
         ('data.normaliser.steps=["quotes", "dashes"]', ("quotes", "dashes")),
@@ -191,7 +213,7 @@ def test_settings_add_up_and_the_preset_stays_as_it_was() -> None:
         ("encoder.lev_size=many", "encoder.lev_size is 'many'; expected int"),
         ("encoder.lev_size=", "encoder.lev_size is ''; expected int"),
         ("encoder.cnn_dropout=low", "encoder.cnn_dropout is 'low'; expected float"),
-        ("encoder.train_word_vectors=0", "encoder.train_word_vectors is 0; expected bool"),
+        ("loss.stop_gradient_at_lev=0", "loss.stop_gradient_at_lev is 0; expected bool"),
         ("data.normaliser.steps=quotes", "data.normaliser.steps is 'quotes'; expected a list"),
         ("data.normaliser.steps=[1]", r"data.normaliser.steps\[0\] is 1; expected str"),
         (
@@ -207,19 +229,17 @@ def test_settings_add_up_and_the_preset_stays_as_it_was() -> None:
         ("loss.in_batch_form=hinge", "in_batch_form is 'hinge'"),
         ("training.masks=word", "masks is 'word'"),
         ("loss.same_threshold=3", "same_threshold < different_threshold"),
-        ("loss.kernel_same_threshold=0.05", "kernel_different_threshold < kernel_same_threshold"),
         ("loss.in_batch_negatives=-1", "in_batch_negatives is -1.0"),
-        ("loss.projection_size=-1", "projection_size is -1"),
-        ("loss.projection_dropout=1", "projection_dropout is 1.0"),
+        ("loss.distance=kernel", "distance is 'kernel'"),
         ("training.epochs=0", "epochs is 0"),
         ("training.learning_rate=NaN", "learning_rate is nan"),
         ("training.clip_norm=0", "clip_norm is 0.0"),
         ("colour=1", "no setting 'colour'; expected one of: data, encoder, loss, training"),
         ("encoder.colour=1", "no setting 'encoder.colour'; expected one of: character_size"),
-        ("encoder=1", "'encoder' is no single setting"),
-        ("encoder.lev_size.more=1", "'encoder.lev_size.more' is no single setting"),
-        ("encoder.lev_size", "'encoder.lev_size' is no setting; expected one like"),
-        ("", "'' is no setting"),
+        ("encoder=1", "'encoder' is a group of settings"),
+        ("encoder.lev_size.more=1", "'encoder.lev_size.more' is a part of a setting"),
+        ("encoder.lev_size", "'encoder.lev_size' is not a setting; expected one like"),
+        ("", "'' is not a setting"),
         ("=1", "no setting ''"),
     ],
 )

@@ -106,8 +106,7 @@ def explain(
         adhominem explain letter.txt email.txt
     """
     from adhominem.cli.terminal import print_json, say, show, warn
-    from adhominem.questions.verify.files import explain_files
-    from adhominem.render.output import explanation_text
+    from adhominem.questions.verify.files import explain_files, explanation_text
 
     explanation = explain_files(**options, **job, output=output, format=format)
     if as_json:

@@ -80,7 +80,7 @@ def split(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:
 @click.command()
 @opt.corpora
 @opt.output_folder
-@click.option("--count", type=click.IntRange(min=1), help="Write at most so many pairs.")
+@click.option("--count", type=click.IntRange(min=1), help="Write at most this many pairs.")
 @opt.flag("--balanced", "As many same-author as different-author pairs.")
 @opt.choice(
     "--same-author-across", ["work", "topic"], "Same-author pairs only from two different ones."

@@ -28,7 +28,7 @@ from adhominem.cli import options as opt
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="E.g. encoder.lev_size=80."
 )
-@opt.number("--members", 1, "Train so many, with seeds that follow each other; their mean decides.")
+@opt.number("--members", 1, "How many to train, with consecutive seeds; their mean decides.")
 @opt.text("--device", "cpu, cuda, or auto.", default="auto")
 @opt.flag("--resume", "Go on with a run that was stopped.")
 @opt.seed
@@ -63,8 +63,7 @@ def train(
         silence,
         training_bar,
     )
-    from adhominem.config import any_preset
-    from adhominem.training.files import train_files
+    from adhominem.training.files import any_preset, train_files
 
     config = any_preset(preset).with_settings([f"training.seed={seed}", *settings])
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
@@ -113,11 +112,11 @@ def train(
 @opt.path("--about", "A file: how the model card begins.")
 @opt.json
 def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) -> None:
-    """Make one model of several MEMBERS, be they networks or n-gram models.
+    """Make one model of several MEMBERS, networks or n-gram models.
 
     Each is a model's folder or the name of a shipped model; of an ensemble, all members are taken.
 
-    `adhominem calibrate` then fits how much each of them counts.
+    `adhominem calibrate` then fits how much each counts.
 
     \b
         adhominem ensemble network ngrams -o both --corpus corpus
@@ -218,7 +217,7 @@ def genres(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
         adhominem genres model sermons letters
     """
     from adhominem.cli.terminal import print_result, print_table, say
-    from adhominem.training.genres import learn_genres
+    from adhominem.training.teach import learn_genres
 
     learnt = learn_genres(model, **options, **job)
     if as_json:
@@ -244,7 +243,7 @@ def prose(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
         adhominem prose model novels.jsonl letters.jsonl blogs.jsonl
     """
     from adhominem.cli.terminal import print_result, print_table
-    from adhominem.training.prose import learn_prose
+    from adhominem.training.teach import learn_prose
 
     learnt = learn_prose(model, **options, **job)
     if as_json:
@@ -283,7 +282,7 @@ def machine(
         adhominem machine model novels.jsonl blogs.jsonl --machine gpt.jsonl --machine claude.jsonl
     """
     from adhominem.cli.terminal import print_result, print_table
-    from adhominem.training.machine import learn_machine_look
+    from adhominem.training.teach import learn_machine_look
 
     learnt = learn_machine_look(model, machines=machine, **options, **job)
     if as_json:

@@ -142,9 +142,9 @@ def _report_candidates(
     job: opt.Job, outputs: tuple[Path, ...], as_json: bool, options: dict[str, Any]
 ) -> None:
     from adhominem.cli.terminal import print_json, print_table, say, warn
-    from adhominem.questions.rank.rows import posterior
-    from adhominem.questions.report.candidates_files import report_candidates
+    from adhominem.questions.report.files import report_candidates
     from adhominem.render.summary import signed
+    from adhominem.score.decision import show_probability
 
     made = report_candidates(options.pop("first"), outputs=outputs, **options, **job)
     written = [str(output) for output in outputs]
@@ -156,15 +156,14 @@ def _report_candidates(
             f"H_{number}",
             one.name,
             signed(one.report.log10_bayes_factor),
-            "–" if one.posterior is None else posterior(one.posterior),
+            show_probability(one.posterior),
         ]
         for number, one in enumerate(made.propositions, start=1)
     ]
-    none = "–" if made.posterior_none is None else posterior(made.posterior_none)
     print_table(
         "Each candidate against H_0: somebody else",
         ["", "candidate", "log10 Bayes factor", "posterior"],
-        [*rows, ["H_0", "none of them", signed(0.0), none]],
+        [*rows, ["H_0", "none of them", signed(0.0), show_probability(made.posterior_none)]],
     )
     say(f"Written  {', '.join(written)}")
     warn(dict.fromkeys(caution for one in made.propositions for caution in one.report.warnings))
@@ -182,7 +181,7 @@ def _report_candidates(
 @opt.device
 @opt.runs_job
 def check_report(job: opt.Job, /, as_json: bool, **options: Any) -> None:
-    """Compute a report anew from its texts, and say what differs.
+    """Compute a report again from its texts, and say what differs.
 
     REPORT is the .html, .pdf or .docx that `report` wrote. Topics, seed, draws and prior are those
     of the report; its population, a verbal scale of its own, and a validation study must be given
@@ -197,7 +196,7 @@ def check_report(job: opt.Job, /, as_json: bool, **options: Any) -> None:
 
     given = dict(options)
     if _several(options):
-        from adhominem.questions.report.candidates_files import check_candidates_files
+        from adhominem.questions.report.files import check_candidates_files
 
         check = check_candidates_files(disputed=options.pop("first"), **options, **job)
     else:

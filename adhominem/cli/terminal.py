@@ -10,7 +10,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,7 +22,7 @@ from rich.text import Text
 
 from adhominem.errors import InputError
 from adhominem.harmless import LONGEST_LINE, one_line
-from adhominem.records import strict_json, with_schema
+from adhominem.records import strict_json, to_json, with_schema
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -159,7 +158,7 @@ def print_json(result: dict[str, object]) -> None:
 
 def print_result(result: Any, skipped: Sequence[InputError] | None = None) -> None:
     """A dataclass that a job returned as JSON, and what was skipped if that is not a part of it."""
-    told = result.to_json() if hasattr(result, "to_json") else asdict(result)
+    told = result.to_json() if hasattr(result, "to_json") else to_json(result)
     told = {name: str(value) if isinstance(value, Path) else value for name, value in told.items()}
     if skipped is not None:
         told["skipped"] = [str(error) for error in skipped]
@@ -205,17 +204,16 @@ def _upright(head: Sequence[str], row: Sequence[str]) -> Iterator[list[str]]:
 
 def print_verification(result: Verification) -> None:
     """What a comparison of two sides came to."""
+    from adhominem.score.decision import show_probability
+
     number = f"{result.log10_bayes_factor:+.2f}"
-    if any(warning.decides for warning in result.warnings):
+    if not result.states:
         lines = [
             (result.verbal, ""),
             (f"Computed all the same: log10 Bayes factor {number}", "dim"),
         ]
     else:
-        value = result.probability_same_author
-        # Never 0 or 1, which no evidence makes it.
-        extreme = "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else ""
-        probability = extreme or f"{value:.3f}"
+        probability = show_probability(result.probability_same_author)
         prior = f"if it was {result.prior_same_author:g} before the texts"
         lines = [
             (f"log10 Bayes factor  {number}", ""),
@@ -232,16 +230,7 @@ def print_verification(result: Verification) -> None:
         texts = f"Population  {result.population.texts:,} texts"
         lines.append((f"{texts}; without it the log10 Bayes factor would be {without}", ""))
     elif result.likeness is not None:
-        genre, share = next(iter(result.likeness.genres.items()))
-        like = f"most like {result.likeness.described.get(genre, genre)} ({share:.0%})"
-        far = result.likeness.atypicality
-        how_far = (
-            f"{far:.1f} times as far from them as nearly all training texts"
-            if far > 1
-            else f"not farther from them than nearly all training texts ({far:.1f} of the limit)"
-        )
-        given = "No population was given: of the genres that the model knows, these are"
-        lines.append((f"{given} {like}, and {how_far}", ""))
+        lines.append((result.likeness.sentence, ""))
     for name, side in (("first", result.first), ("second", result.second)):
         for material in side.documents:
             told = f"{material.name}, {material.tokens:,} tokens, SHA-256 {material.sha256}"

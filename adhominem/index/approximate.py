@@ -22,12 +22,12 @@ import numpy.typing as npt
 from adhominem.arrays import AnyFloats, AnyLevs, Array32, BoolArray, FloatArray, IntArray, Rows
 from adhominem.index.engine import by_shard
 from adhominem.score.decision import ensemble_log_bayes_factor
-from adhominem.score.members import GenreMember, LayerMember, PopulationPart
+from adhominem.score.genres import noise_of
+from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.population import Population
-from adhominem.score.rows import products
-from adhominem.score.scorer import Scorer
-from adhominem.score.sides import log_tokens_of
-from adhominem.score.three_level import Comparison, Terms, noise_of
+from adhominem.score.products import MemberTexts, PopulationPart, products
+from adhominem.score.scorer import Scorer, log_tokens_of
+from adhominem.score.three_level import Comparison, Terms
 
 _LENGTHS = np.linspace(np.log(60), np.log(20_000), 128)  # log tokens that weights are known of
 _HIT = 2.0  # deviations above what is usual: codes are right for such texts
@@ -70,9 +70,9 @@ class GenreForm:
 
     def _comparison(self, rows: Rows, log_tokens: FloatArray) -> Comparison:
         """Each text compared with itself."""
-        lengths = np.stack([log_tokens, log_tokens], axis=1)
-        sight = self.member.sight(rows, rows, lengths, self._part)
-        return Comparison(self.member.levels, self.member.genres, sight)
+        numbers = np.arange(len(log_tokens))[:, None]
+        pairs = self.member.pairs(MemberTexts(rows, log_tokens), numbers, numbers, self._part)
+        return Comparison(self.member.levels, pairs)
 
     @cached_property
     def basis(self) -> FloatArray:
@@ -93,7 +93,7 @@ class GenreForm:
         """Those of texts (texts, lev_size) with these lengths (texts,)."""
         comparison = self._comparison(rows, log_tokens)
         scales = comparison.scale[:, 0]
-        population = comparison.sight.population
+        population = comparison.pairs.population
         assert population is not None
         to_centre = products(rows, self.centre[None])[:, 0] - 0.5 * self.centre @ self.centre
         return TextTerms(
@@ -135,8 +135,9 @@ class LayerForm:
 
     def terms(self, rows: Rows, log_tokens: FloatArray) -> TextTerms:
         """Those of texts (texts, lev_size) with these lengths (texts,)."""
-        lengths = np.stack([log_tokens, log_tokens], axis=1)
-        evidence = self.member.evidence(rows, rows, lengths, self._part)
+        numbers = np.arange(len(rows))[:, None]
+        texts = MemberTexts(rows, log_tokens)
+        evidence = self.member.evidence(texts, numbers, numbers, self._part)
         assert evidence.against is not None
         project, zeros = self.member.project, np.zeros(len(rows))
         moved = project(rows.astype(np.float64)) - project(self._part.mean[None])

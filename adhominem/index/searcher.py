@@ -26,7 +26,7 @@ from adhominem.index.files import read_manifest
 from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import PackedLevs, packed_and_back
 from adhominem.index.store import Store
-from adhominem.score.factors import LogBayesFactors
+from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.population import Population
 from adhominem.verify.verifier import Verifier
 

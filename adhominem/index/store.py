@@ -41,7 +41,7 @@ from adhominem.index.packing import LevTable, PackedLevs
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.score.genres import Group
 from adhominem.score.population import FEWEST, Population
-from adhominem.score.rows import column_means
+from adhominem.score.products import column_means
 from adhominem.text.files import path_of
 from adhominem.verify.verifier import Verifier
 

@@ -1,7 +1,8 @@
 """Which words the networks of a model look at, in a whole corpus.
 
-A token's weight is the attention of its window times its own in it. Were a network to look at all
-tokens alike, a word would get attention by its frequency. The *ratio* says how much more it gets.
+A token's weight is the attention of its window times that of the token in it. If a network looked
+at all tokens alike, a word would get attention by its frequency. The *ratio* says how much more it
+gets.
 """
 
 from __future__ import annotations
@@ -79,9 +80,9 @@ def attention_of(
             attended = []  # the tokens that each network sees, and their weights
             for member in networks:
                 words = member.tokenizer.tokens(document.text)
-                seen = member.attend(document, words) if words else None
-                if seen is not None:
-                    attended.append((words, token_weights(seen, len(words))))
+                encoded = member.attend(document, words) if words else None
+                if encoded is not None:
+                    attended.append((words, token_weights(encoded, len(words))))
             if not attended:
                 continue
             _add(sums, attended)
@@ -94,17 +95,17 @@ def attention_of(
     return CorpusAttention(verifier.name, documents, tokens, tuple(rows))
 
 
-def token_weights(seen: Encoded, tokens: int) -> FloatArray:
+def token_weights(encoded: Encoded, tokens: int) -> FloatArray:
     """(tokens,): the share of a document's attention that each token got, of what was read.
 
     Tokens of two overlapping windows get both shares; what the contextual prefix got is left out.
     """
     weights = np.zeros(tokens)
     rows = zip(
-        seen.window_attention[0],
-        seen.token_attention[:, 1:],
-        seen.windows.starts,
-        seen.windows.counts,
+        encoded.window_attention[0],
+        encoded.token_attention[:, 1:],
+        encoded.windows.starts,
+        encoded.windows.counts,
         strict=True,
     )
     for of_window, row, start, count in rows:

@@ -1,4 +1,14 @@
-"""Data made from corpora: what `adhominem prepare`, `split`, `pairs` and `encode` do."""
+"""Data made from corpora: what `adhominem prepare`, `split`, `pairs` and `encode` do.
+
+LEVs in a .npz file are their numbers that are not zero, as SciPy's CSR matrices keep them:
+
+    lev_values  (numbers,)        the numbers of all LEVs, one LEV after another
+    lev_places  (numbers,)        which of the numbers of its LEV each is
+    lev_starts  (documents + 1,)  where each LEV begins, and the end
+    lev_size    ()                how many numbers a LEV has, with the zeros
+
+Files of older versions hold plain LEVs, `lev` (documents, lev_size).
+"""
 
 from __future__ import annotations
 
@@ -10,17 +20,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from adhominem.arrays import Levs, joined
+from adhominem.arrays import Levs, SparseRows, joined
 from adhominem.errors import InputError, MissingExtraError, NotFoundError, OptionError
 from adhominem.evaluation.measures import Leak, check_leaks
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
-from adhominem.jobs.lev_files import arrays_of
-from adhominem.pairs.pair_set import write_pair_set
+from adhominem.pairs.cases import write_pair_set
 from adhominem.pairs.split import SplitOptions, SplitReport, split
 from adhominem.paper.sampling import PairOptions
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.files import Document, noting_inputs
+from adhominem.text.files import Document, note_input, noting_inputs
 from adhominem.text.normalisation import STEPS, Normaliser
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked, replaced_file
@@ -28,6 +38,7 @@ from adhominem.text.writing import locked, replaced_file
 Row = tuple[str, Document, Levs]  # the corpus, the text, its LEV
 Write = Callable[[Sequence[Row]], None]
 
+_AT_ONCE = 256  # documents whose LEVs are made plain
 _LABELS = ("corpus", "author", "topic", "work", "id")
 
 
@@ -124,7 +135,7 @@ def pair_files(
 
 
 @dataclass(frozen=True)
-class EncodedCorpus:
+class EncodedTable:
     """The table of LEVs that was written."""
 
     output: Path
@@ -143,7 +154,7 @@ def encode(
     force: bool = False,
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
-) -> EncodedCorpus:
+) -> EncodedTable:
     """Write the LEV of every text to a .parquet file, row group by row group, or to a .npz file.
 
     Where not a single text can be read, that is an error, and what was there stays; with `force`
@@ -192,7 +203,7 @@ def encode(
                 "no text can be read here; expected one or more, or --force for an empty table",
                 sources[0].path if sources else None,
             )
-    return EncodedCorpus(output, documents, verifier.lev_size)
+    return EncodedTable(output, documents, verifier.lev_size)
 
 
 @contextmanager
@@ -211,6 +222,39 @@ def _npz_table(path: Path, lev_size: int) -> Iterator[Write]:
     )
     with open(path, "wb") as file:
         np.savez(file, **columns, **arrays_of(joined(levs), lev_size))  # type: ignore[arg-type]
+
+
+def arrays_of(levs: Levs, lev_size: int) -> dict[str, npt.NDArray[Any]]:
+    """LEVs (documents, lev_size) as the arrays of a file."""
+    parts = [
+        SparseRows.of(np.asarray(levs[at : at + _AT_ONCE])) for at in range(0, len(levs), _AT_ONCE)
+    ]
+    rows = joined(parts or [SparseRows.of(np.zeros((0, lev_size), np.float32))])
+    return {
+        "lev_values": rows.values,
+        "lev_places": rows.places,
+        "lev_starts": np.concatenate([np.zeros(1, np.int64), rows.ends]),
+        "lev_size": np.array(lev_size),
+    }
+
+
+def read_levs(path: str | Path) -> Levs:
+    """The LEVs (documents, lev_size) of a .npz file that `adhominem encode` has written."""
+    note_input(path)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if "lev" in file:
+                return Levs((file["lev"],))
+            starts, size = file["lev_starts"], int(file["lev_size"])
+            places, values = file["lev_places"], file["lev_values"]
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(
+            f"no LEVs can be read here ({error}); expected a .npz file", path
+        ) from None
+    rising = starts.ndim == 1 and len(starts) and not starts[0] and (np.diff(starts) >= 0).all()
+    if not rising or not len(places) == len(values) == starts[-1] or (places >= size).any():
+        raise InputError("the LEVs do not fit together; encode the texts again", path)
+    return Levs((SparseRows.of_counts(np.diff(starts), places, values, size),))
 
 
 @contextmanager

@@ -94,8 +94,8 @@ def examine(model: str | Path | None = None) -> Checkup:
 
     A missing extra is no problem: not everybody needs it.
     """
-    asked = dict(_asked_for())
-    libraries = asked.pop("", ())
+    required = dict(_required())
+    libraries = required.pop("", ())
     problems = [*_of_libraries(libraries)]
     default: str = ""
     models: tuple[ModelState, ...] = ()
@@ -120,7 +120,7 @@ def examine(model: str | Path | None = None) -> Checkup:
         python=f"{platform.python_version()} ({sys.executable})",
         platform=platform.platform(),
         libraries=libraries,
-        extras=tuple(_extra(name, asked.get(name, ())) for name in EXTRAS),
+        extras=tuple(_extra(name, required.get(name, ())) for name in EXTRAS),
         models=models,
         default_model=default,
         devices=devices,
@@ -134,7 +134,7 @@ def examine(model: str | Path | None = None) -> Checkup:
     )
 
 
-def _asked_for() -> Iterator[tuple[str, tuple[Library, ...]]]:
+def _required() -> Iterator[tuple[str, tuple[Library, ...]]]:
     """The libraries of each extra, by its name; those of the core have none."""
     by_extra: dict[str, list[Library]] = {}
     for line in _requirements():
@@ -185,7 +185,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _of_libraries(libraries: tuple[Library, ...]) -> Iterator[str]:
     if not libraries:
-        yield "what AdHominem asks for is not known: it is not installed; run pip install"
+        yield "what AdHominem needs is unknown: it is not installed; run pip install"
     for library in libraries:
         wanted = f"pip install '{library.name}{library.asked}'"
         if library.version is None:
@@ -217,12 +217,12 @@ def _try_model(name: str) -> ModelState:
         result = load(name).verify(_SAMPLE * 10, _SAMPLE * 9)
     except (AdHominemError, OSError) as error:
         return ModelState(name=name, sha256="", calibrated=False, problem=str(error))
-    told = "" if isfinite(result.log10_bayes_factor) else "its Bayes factor is no number"
+    finite = isfinite(result.log10_bayes_factor)
     return ModelState(
         name=name,
         sha256=result.model_sha256,
         calibrated=result.lower_bound is not None,
-        problem=told,
+        problem="" if finite else "its Bayes factor is not finite",
     )
 
 

@@ -6,23 +6,23 @@ validation-*.safetensors    the log Bayes factor of each pair, by a map that has
                             condition it was found; a case may be there several times: shortened,
                             with several populations, or again as if its genre were unknown
 
-`models.folder` reads the parameters themselves.
+`model.folder` reads the parameters themselves.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from hashlib import sha256
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, BoolArray
+from adhominem.arrays import Array32, BoolArray, PairRows
 from adhominem.evaluation.likelihood_ratio import misleading_shares
 from adhominem.model.files import ModelFiles, check_shapes, reading
 from adhominem.model.folder import (
@@ -77,7 +77,7 @@ class CalibrationEvidence:
 
 
 @dataclass(frozen=True)
-class Validation:
+class Validation(PairRows):
     """One entry a case under one condition."""
 
     genres: tuple[str, ...]  # the names of the pair sets
@@ -104,26 +104,8 @@ class Validation:
     def __len__(self) -> int:
         return len(self.log_bayes_factor)
 
-    def __getitem__(self, chosen: BoolArray) -> Validation:
-        arrays = {
-            field.name: getattr(self, field.name)[chosen]
-            for field in fields(self)
-            if field.name != "genres"
-        }
-        return replace(self, **arrays)
-
-    @classmethod
-    def joined(cls, parts: list[Validation]) -> Validation:
-        """All pairs of several, which name the same genres."""
-        arrays = {
-            field.name: np.concatenate([getattr(part, field.name) for part in parts])
-            for field in fields(cls)
-            if field.name != "genres"
-        }
-        return cls(parts[0].genres, **arrays)
-
     def like(self, words: int, genre: str, texts: int = 1, population: int = 0) -> LikeCases:
-        """The cases found under like conditions, each once.
+        """The cases under like conditions, each once.
 
         `words` are those a text of the side with the shorter ones, `genre` is a genre that the
         model knows, "" where it knows none like the texts, or anything else where it could not
@@ -132,9 +114,9 @@ class Validation:
         population, the length, the number of texts.
         """
         alike = self[self.population > 0] if population else self.without_population(genre)
-        told = [] if population else ["without a population"]
+        words_of = [] if population else ["without a population"]
         if not population and not genre and not alike.known.any():
-            told.append("as if the model did not know their genre")
+            words_of.append("as if the model did not know their genre")
         least, most = words / _NEAR, words * _NEAR
         wanted = {
             "number of texts": (_same_cell(alike.texts, texts, TEXTS), _texts_told(texts)),
@@ -157,15 +139,15 @@ class Validation:
             if near.suffices or not wanted:
                 break
             dropped.append(wanted.popitem()[0])
-        told += [words_for for _, words_for in wanted.values()]
+        words_of += [words_for for _, words_for in wanted.values()]
         any_such = {
             "number of texts": "with any number of known texts",
             "length of the texts": "of any length",
             "size of the population": "with a population of any size",
             "genre": "of all genres",
         }
-        told += [any_such[name] for name in any_such if name in dropped]
-        return LikeCases(near, ", ".join(told), tuple(dropped))
+        words_of += [any_such[name] for name in any_such if name in dropped]
+        return LikeCases(near, ", ".join(words_of), tuple(dropped))
 
     def without_population(self, genre: str) -> Validation:
         """The entries of cases without a population.
@@ -183,7 +165,7 @@ class Validation:
         `genre` is as in `like`. All genres count where too few cases are of this one.
         """
         key = genre if genre in self.genres or not genre else _OTHER_GENRE
-        if key not in self._misleading:  # asked for with every comparison
+        if key not in self._misleading:  # needed for every comparison
             self._misleading[key] = self._count_misleading(genre)
         return self._misleading[key]
 
@@ -210,7 +192,7 @@ class Validation:
         )
 
     def each_once(self, words: int, population: int) -> Validation:
-        """Of each case the entry whose length and population are nearest to these."""
+        """For each case, the entry whose length and population are nearest to these."""
         far = np.abs(np.log(np.maximum(self.words, 1) / max(words, 1)))
         far += np.abs(np.log((self.population + 1) / (population + 1)))
         order = np.argsort(far, kind="stable")
@@ -304,7 +286,7 @@ def as_file(calibration: dict[str, Any]) -> bytes:
 def read_reports(
     folder: Path | ModelFiles,
 ) -> tuple[CalibrationReport, CalibrationReport | None] | None:
-    """Those without a population and with one; None without a calibration."""
+    """The reports without a population and with one; None without a calibration."""
     files = ModelFiles.at(folder)
     data = read_calibration(files)
     if data is None:
@@ -320,30 +302,19 @@ def read_reports(
 def read_evidence(folder: Path | ModelFiles, *, population: bool) -> CalibrationEvidence:
     """What the scale rests on that is for comparisons with a population, or without one."""
     files = ModelFiles.at(folder)
-    data = read_calibration(files) or {}
-    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
-        told = data.get("population" if population else "alone") or {}
-        sets = told.get("sets", [])
-        if not isinstance(sets, list) or not set(map(type, sets)) <= {str}:
-            raise ValueError("sets is no list of names")
-        counts = {name: told.get(name) for name in ("same_author", "authors")}
-        if not all(
-            count is None or (type(count) is int and count >= 0) for count in counts.values()
-        ):
-            raise ValueError("same_author or authors is no number")
-        before, after = (_number(told.get(name, {}).get("cllr")) for name in ("before", "after"))
-        twin = bool(data.get("twin"))
-        return CalibrationEvidence(
-            tuple(sets), **counts, cllr_before=before, cllr_after=after, twin=twin
-        )
-
-
-def _number(value: Any) -> float | None:
-    """A measure; None where there is none, or it could not be told."""
-    if value is None:
-        return None
-    number = float(value)
-    return number if isfinite(number) else None
+    reports = read_reports(files)
+    report = reports and reports[population]
+    if report is None:
+        return CalibrationEvidence()
+    before, after = (of.get("cllr", nan) for of in (report.before, report.after))
+    return CalibrationEvidence(
+        report.sets,
+        report.same_author,
+        report.authors,
+        before if isfinite(before) else None,
+        after if isfinite(after) else None,
+        twin=bool((read_calibration(files) or {}).get("twin")),
+    )
 
 
 def validation_file(validation: Validation) -> bytes:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adhominem.config import Config, NgramConfig
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
 from adhominem.model.calibration import CalibrationReport, Validation
 from adhominem.model.files import ModelFiles, reading
 from adhominem.model.layout import CARD
 from adhominem.model.writing import replace_files
+from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.table import CHANNELS, NgramTable
+from adhominem.paper.config import Config
 from adhominem.score.calibration import Calibration
 from adhominem.score.decision import probability_same_author
 from adhominem.text.vocabulary import Vocabulary
@@ -39,7 +40,7 @@ _CALIBRATION_MEASURES = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
 
 @cache
 def _environment() -> Environment:
-    """Of the templates in templates/, which are Markdown."""
+    """The environment of the templates in templates/, which are Markdown."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("adhominem.model")
@@ -145,7 +146,7 @@ def _by_conditions(validation: Validation) -> list[dict[str, Any]]:
     """How good the Bayes factors are by number of texts and size of the population."""
     rows = []
     for texts in (1, 3, 5):
-        for least, most, told in ((0, 0, "none"), (5, 10, "5 to 10"), (20, 50, "20 to 50")):
+        for least, most, texts_of in ((0, 0, "none"), (5, 10, "5 to 10"), (20, 50, "20 to 50")):
             chosen = (
                 (validation.texts == texts)
                 & (validation.population >= least)
@@ -160,7 +161,7 @@ def _by_conditions(validation: Validation) -> list[dict[str, Any]]:
             rows.append(
                 {
                     "texts": texts,
-                    "population": told,
+                    "population": texts_of,
                     "cases": len(cases),
                     "beyond_2": float((np.abs(factors) > 2 * log(10)).mean()),
                     "wrong_beyond_1": float((wrong > log(10)).mean()),

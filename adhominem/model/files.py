@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +29,6 @@ _DAMAGE = (
 )
 _LONGEST = 300  # characters of what an error says: it may quote the file
 _LONGEST_NAME = 100
-_LARGEST_HEADER = 2**22  # bytes, of safetensors
-_MOST_DIMENSIONS = 8
 _SHA256 = "[0-9a-f]{64}"
 _TYPES = {
     "BOOL": np.dtype(np.bool_),
@@ -64,11 +61,11 @@ class ModelFiles:
 
     @classmethod
     def at(cls, folder: str | Path | ModelFiles) -> ModelFiles:
-        """Those of a folder; or as they are."""
+        """The files of a folder; files stay as they are."""
         return folder if isinstance(folder, ModelFiles) else cls(path_of(folder))
 
     def fetch(self, names: Mapping[str, int]) -> None:
-        """Read these files, each of so many bytes at most, unless they have been; parse JSON."""
+        """Read files unless they have been read, up to so many bytes of each; parse JSON."""
         root = self._root
         wanted = {
             self._prefix + name: largest
@@ -82,9 +79,9 @@ class ModelFiles:
             named = root.generation = read_generation(root.folder)
             asides = {aside(name, named[name]): name for name in wanted if name in named}
             # First these: what lies aside moves to its place before long.
-            found = read_files(root.folder, {place: wanted[name] for place, name in asides.items()})
+            moved = read_files(root.folder, {place: wanted[name] for place, name in asides.items()})
             read = dict.fromkeys(wanted) | read_files(root.folder, wanted)
-            read |= {asides[place]: data for place, data in found.items()}
+            read |= {asides[place]: data for place, data in moved.items()}
         root._contents |= read
         for name in wanted:
             if name.endswith(".json") and isinstance(data := root._contents[name], bytes):
@@ -94,7 +91,7 @@ class ModelFiles:
                     root._parsed[name] = error
 
     def has(self, file: ModelFile, name: str = "") -> bool:
-        """Whether there is anything of this name, be it damaged."""
+        """Whether there is anything of this name, even if it is damaged."""
         name = name or file.name
         if self._prefix + name not in self._root._contents:
             self.fetch({name: file.largest})
@@ -184,8 +181,8 @@ def reason(error: BaseException) -> str:
     """What an error says, in brief: a KeyError says next to nothing without its name."""
     message = str(error)
     speaks = isinstance(error, OSError | OptionError | ValueError) and message
-    told = message if speaks else repr(error)
-    return told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…"
+    text = message if speaks else repr(error)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def damaged(folder: Path, why: str, remedy: str = "fetch or train it again") -> ModelError:
@@ -196,55 +193,22 @@ def damaged(folder: Path, why: str, remedy: str = "fetch or train it again") -> 
 def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
     """The arrays of a safetensors file, and its metadata; a ValueError if it is damaged.
 
-    Read here and not by the library of that name, which maps a file into memory: so it would be
-    read a second time, and might have changed since it was hashed. Floats must be finite.
+    Floats must be finite.
     """
-    length = int.from_bytes(data[:8], "little")
-    if len(data) < 8 or length > min(_LARGEST_HEADER, len(data) - 8):
-        raise ValueError("it breaks off in its header, or is no safetensors file")
-    header = json.loads(data[8 : 8 + length])
-    if not isinstance(header, dict):
-        raise ValueError("its header is no object")
-    metadata = header.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-        raise ValueError("its metadata are no strings")
-    numbers = memoryview(bytearray(memoryview(data)[8 + length :]))  # so arrays can be written to
-    arrays: Arrays = {}
-    places: list[tuple[int, int, str]] = []
-    for name, entry in header.items():
-        if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-            raise ValueError(f"{name} is not described by dtype, shape and data_offsets")
-        dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-        if not isinstance(dtype, str) or dtype not in _TYPES:
-            raise ValueError(
-                f"{name} is of the type {dtype!r}; expected one of {', '.join(_TYPES)}"
-            )
-        rows = (shape, offsets)
-        if not all(isinstance(row, list) and set(map(type, row)) <= {int} for row in rows):
-            raise ValueError(f"{name} has a shape or offsets that are no sizes")
-        if min([0, *shape, *offsets]) < 0 or max([0, *shape, *offsets]) >= 2**62:
-            raise ValueError(f"{name} has a shape or offsets that are no sizes")
-        if len(shape) > _MOST_DIMENSIONS or len(offsets) != 2:
-            raise ValueError(f"{name} has {len(shape)} dimensions and {len(offsets)} offsets")
-        begin, end = offsets
-        if prod(shape) * _TYPES[dtype].itemsize != end - begin:
-            raise ValueError(f"{name} of shape {tuple(shape)} has {end - begin:,} bytes")
-        places.append((begin, end, name))
-    place, total = 0, max((end for _, end, _ in places), default=0)
-    if total != len(numbers):
-        raise ValueError(f"its arrays have {total:,} bytes; the file has {len(numbers):,} for them")
-    for begin, end, name in sorted(places):
-        if begin != place:
-            raise ValueError(f"{name} begins at byte {begin:,}; expected {place:,}")
-        place = end
-        entry = header[name]
-        array = np.frombuffer(numbers[begin:end], _TYPES[entry["dtype"]]).reshape(entry["shape"])
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(f"{name} has values that are no finite numbers")
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        arrays: Arrays = load(data)
+    except (SafetensorError, KeyError) as error:  # KeyError: a type that NumPy does not have
+        raise ValueError(f"it breaks off, or is no safetensors file: {error}") from None
+    for name, array in arrays.items():
+        if array.dtype.kind in "fc" and not np.isfinite(array).all():
+            raise ValueError(f"{name} has values that are not finite numbers")
         if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
             raise ValueError(f"{name} has values that are neither true nor false")
-        arrays[name] = array
-    return arrays, metadata
+    length = int.from_bytes(data[:8], "little")
+    return arrays, json.loads(data[8 : 8 + length]).get("__metadata__") or {}
 
 
 def check_shapes(arrays: Arrays, expected: Shapes) -> None:

@@ -1,6 +1,6 @@
 """A model's folder as a whole: which models lie in it, what their scores are worth, its hash.
 
-`models.layout` says which files there are and what for.
+`model.layout` says which files there are and what for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.config import Config, NgramConfig
 from adhominem.errors import ModelError, OptionError
 from adhominem.model.files import ModelFiles, check_shapes, damaged, is_plain, reading, reason
 from adhominem.model.layout import (
@@ -37,6 +36,8 @@ from adhominem.model.layout import (
     ModelFile,
 )
 from adhominem.model.member import AnyModel, read_model
+from adhominem.ngrams.config import NgramConfig
+from adhominem.paper.config import Config
 from adhominem.records import from_json
 from adhominem.score.calibration import Calibration
 from adhominem.score.machine import MachineLook
@@ -69,7 +70,7 @@ class ModelFolder:
     genre_names: dict[str, str]  # in words, where somebody wrote them
     sha256: str  # of all that answers, warnings and reports depend on
     changed: bool  # since it was calibrated
-    prose: Prose | None = None  # None: what is no prose is not told
+    prose: Prose | None = None  # None: nothing is refused for not being prose
     machine_look: MachineLook | None = None  # None: it does not warn of texts by machines
 
 
@@ -101,6 +102,17 @@ def model_folder(model: str | Path) -> Path:
         f"there is no model folder {folder}, and no shipped model of this name; "
         f"expected a folder, or one of: {', '.join(shipped) or '(none)'}"
     )
+
+
+def changeable_folder(model: str | Path, what: str = "teach") -> Path:
+    """The folder of a model that may be changed; an OptionError if it comes with the package."""
+    folder = model_folder(model)
+    if is_shipped(folder):
+        raise OptionError(
+            f"{folder.name} comes with the package, and all that use it rely on it as it is; copy "
+            f"it first (cp -r {folder} my-model) and {what} the copy"
+        )
+    return folder
 
 
 def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
@@ -159,7 +171,7 @@ def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
         form: type[Config | NgramConfig]
         form = Config if description["architecture"] == NETWORK else NgramConfig
         try:
-            configs.append(from_json(form, description["config"], "config"))
+            configs.append(form.from_json(description["config"]))
         except (LookupError, OptionError) as error:
             raise damaged(member.folder, f"{CONFIG.name}: {reason(error)}") from None
     return [read_model(*row) for row in zip(members, descriptions, configs, strict=True)]
@@ -204,7 +216,7 @@ def read_description(files: ModelFiles) -> dict[str, Any]:
     with reading(folder, CONFIG.name):
         description: dict[str, Any] = files.json(CONFIG)
         if not isinstance(description, dict):
-            raise ValueError("it is no object")
+            raise ValueError("it is not an object")
         written_as = description["format"]
     if written_as != FORMAT:
         raise ModelError(
@@ -228,7 +240,7 @@ def _single(files: ModelFiles) -> dict[str, Any]:
     folder, description = files.folder, read_description(files)
     architecture = description.get("architecture")
     if architecture == ENSEMBLE:
-        raise damaged(folder, f"{CONFIG.name}: the member {folder.name} is no single model")
+        raise damaged(folder, f"{CONFIG.name}: the member {folder.name} is not a single model")
     if architecture not in SINGLE:
         raise damaged(folder, f"{CONFIG.name}: of the architecture {str(architecture)[:100]!r}")
     for file in LAYOUT:
@@ -342,7 +354,7 @@ def read_prose(folder: Path | ModelFiles) -> Prose | None:
     files = ModelFiles.at(folder)
     if not files.has(PROSE):
         return None
-    with reading(files.folder, PROSE.name, "make it anew with `adhominem prose`"):
+    with reading(files.folder, PROSE.name, "make it again with `adhominem prose`"):
         return from_json(Prose, files.json(PROSE), "prose", schema=PROSE_FORMAT)
 
 
@@ -351,7 +363,7 @@ def read_machine_look(folder: Path | ModelFiles) -> MachineLook | None:
     files = ModelFiles.at(folder)
     if not files.has(MACHINE):
         return None
-    with reading(files.folder, MACHINE.name, "make it anew with `adhominem machine`"):
+    with reading(files.folder, MACHINE.name, "make it again with `adhominem machine`"):
         arrays, _ = files.tensors(MACHINE)
         size = arrays["weights"].size if "weights" in arrays else 0
         check_shapes(arrays, {"weights": ("F32", (size,)), "constant": ("F32", (1,))})

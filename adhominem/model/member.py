@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.arrays import Array32, FloatArray, IntArray
-from adhominem.config import Config, NgramConfig
-from adhominem.encoder import Encoder
+from adhominem.arrays import Array32, IntArray
 from adhominem.errors import MissingExtraError, OptionError
 from adhominem.model.files import Arrays, ModelFiles, Shapes, check_shapes, damaged, reading
 from adhominem.model.layout import CONFIG, NGRAM_LIST, STYLES, TOKENIZER, TYPICALITY, WEIGHTS
+from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import CHANNELS, NgramTable
-from adhominem.paper.options import EncoderOptions
+from adhominem.paper.config import Config, EncoderOptions
 from adhominem.paper.runtime import Encoded, Runtime
 from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score.genres import Genres
@@ -61,7 +60,7 @@ class Model(_Trained):
     vocabulary: Vocabulary
 
     def two_covariance(self) -> TwoCovariance:
-        """The Bayes factor of this model, for what its projection makes of LEVs."""
+        """The two-covariance layer that was trained with this network."""
         mean, *raw = (self.weights[name].astype(np.float64) for name in _TWO_COVARIANCE)
         between, within = (np.tril(factor, -1) + np.diag(np.exp(np.diag(factor))) for factor in raw)
         return TwoCovariance.from_factors(mean, between, within)
@@ -80,13 +79,6 @@ class Model(_Trained):
         windows = self.config.data.windows
         return Runtime(self.network_weights(), self.vocabulary, windows, threads)
 
-    def project(self, levs: FloatArray) -> FloatArray:
-        """What the two-covariance model sees of LEVs (documents, lev_size)."""
-        if not self.config.loss.projection_size:
-            return levs
-        weight, bias = (self.weights[f"projection.{name}"] for name in ("weight", "bias"))
-        return np.maximum(0, levs @ weight.T.astype(np.float64) + bias)
-
 
 @dataclass(frozen=True, kw_only=True)
 class NgramModel(_Trained):
@@ -102,6 +94,7 @@ class NgramModel(_Trained):
 
 
 AnyModel = Model | NgramModel
+Encoder = Runtime | NgramEncoder
 
 
 class Member:
@@ -140,9 +133,9 @@ class Member:
         times: IntArray,
         attention: Encoded | None = None,
     ) -> Array32:
-        """(variants, lev_size): see `encoders.protocol.Encoder.vary`.
+        """(variants, lev_size): see `Runtime.vary`.
 
-        With the `attention` to the document, a network need not run anew for its windows.
+        With the `attention` to the document, a network need not run again for its windows.
         """
         topic = self.topic(document)
         if isinstance(self.encoder, Runtime):
@@ -150,7 +143,7 @@ class Member:
         return self.encoder.vary(tokens, topic, starts, times)
 
     def attend(self, document: Document, tokens: list[str]) -> Encoded | None:
-        """The LEV of a document, and the network's attention to it; None if this is no network."""
+        """The LEV of a document and the network's attention to it; None without a network."""
         if not isinstance(self.encoder, Runtime):
             return None
         return self.encoder.attend([tokens], [self.topic(document)])
@@ -191,14 +184,14 @@ def make_members(models: Sequence[AnyModel], threads: int = 1, device: str = "cp
 
 
 def _scorer(model: AnyModel) -> MemberScorer:
-    """By its genres; a network that has none by the layer that it was trained with."""
+    """The scorer of a model: by its genres, or by the layer that a network was trained with."""
     if model.genres is not None:
         is_profile = isinstance(model, NgramModel) and "projection" not in model.weights
         return GenreMember(model.genres, is_sparse=is_profile)
     if not isinstance(model, Model):
         raise damaged(model.folder, f"{STYLES.name}: an n-gram model without genres")
     with reading(model.folder, WEIGHTS.name):
-        return LayerMember(model.two_covariance(), model.project, model.config.lev_size)
+        return LayerMember(model.two_covariance(), np.asarray, model.config.lev_size)
 
 
 def _device_runtime(model: Model, device: str) -> Encoder:
@@ -236,7 +229,7 @@ def _read_network(files: ModelFiles, description: dict[str, Any], config: Config
         if not isinstance(characters, list) or not all(
             isinstance(character, str) and len(character) == 1 for character in characters
         ):
-            raise ValueError("characters is no list of single characters")
+            raise ValueError("characters is not a list of single characters")
     with reading(files.folder, TOKENIZER.name):
         vocabulary = Vocabulary(
             _token_types(files.json(TOKENIZER)["model"]["vocab"]),
@@ -255,9 +248,9 @@ def _read_network(files: ModelFiles, description: dict[str, Any], config: Config
 
 
 def _token_types(words: Any) -> tuple[str, ...]:
-    """Those of a vocabulary that has an id for each, from 0 on without a gap."""
+    """The token types of a vocabulary that has an id for each, from 0 on without a gap."""
     if not isinstance(words, dict) or set(map(type, words.values())) - {int}:
-        raise ValueError("its vocabulary is no object of ids")
+        raise ValueError("its vocabulary is not an object of ids")
     ordered = sorted(words, key=words.__getitem__)
     if [words[word] for word in ordered] != list(range(len(words))):
         raise ValueError(f"its ids are not 0 to {len(words) - 1:,}, each once")
@@ -269,7 +262,7 @@ def _token_types(words: Any) -> tuple[str, ...]:
 def weight_shapes(
     options: EncoderOptions, words: int, characters: int
 ) -> dict[str, tuple[int, ...]]:
-    """The shape of each of the network's weights, for so many words and characters."""
+    """The shape of each of the network's weights, for a number of words and of characters."""
     window, document = 2 * options.window_lstm_size, 2 * options.document_lstm_size
     shapes: dict[str, tuple[int, ...]] = {
         "word_vectors.weight": (words, options.word_vector_size),
@@ -305,16 +298,13 @@ def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
         len(SPECIAL) + len(vocabulary.characters),
     )
     lev_size = config.encoder.lev_size
-    size = config.loss.projection_size or lev_size
     mean, between, within = _TWO_COVARIANCE
     shapes: dict[str, tuple[int, ...]] = {
         **{f"network.{name}": shape for name, shape in network.items()},
-        mean: (size,),
-        between: (size, size),
-        within: (size, size),
+        mean: (lev_size,),
+        between: (lev_size, lev_size),
+        within: (lev_size, lev_size),
     }
-    if config.loss.projection_size:
-        shapes |= {"projection.weight": (size, lev_size), "projection.bias": (size,)}
     return {name: ("F32", shape) for name, shape in shapes.items()}
 
 
@@ -332,8 +322,8 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any], config: NgramCo
             ("symbols", len(strings["symbols"]), options.shapes),
         ):
             if type(number) is not int or not 0 <= number <= most:
-                told = str(number)[:100]
-                raise ValueError(f"{name} is {told}; config.json expects {most} at most")
+                value = str(number)[:100]
+                raise ValueError(f"{name} is {value}; config.json expects {most} at most")
     with reading(files.folder, WEIGHTS.name):
         arrays, _ = files.tensors(WEIGHTS)
         check_shapes(arrays, _ngram_shapes(arrays, strings, config))
@@ -357,7 +347,7 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any], config: NgramCo
 
 
 def _beside(files: ModelFiles, description: dict[str, Any], lev_size: int) -> dict[str, Any]:
-    """What every single model has beside its own weights."""
+    """What every single model has beside its weights."""
     return {
         "scores": description["scores"],
         "folder": files.folder,
@@ -369,7 +359,7 @@ def _beside(files: ModelFiles, description: dict[str, Any], lev_size: int) -> di
 def _strings(lists: Any, name: str) -> tuple[str, ...]:
     strings = lists[name]
     if not isinstance(strings, list) or set(map(type, strings)) - {str}:
-        raise ValueError(f"{name} is no list of strings")
+        raise ValueError(f"{name} is not a list of strings")
     if len(set(strings)) < len(strings):
         raise ValueError(f"one of the {name} is there twice")
     return tuple(strings)

@@ -1,4 +1,4 @@
-"""Writing a model's folder, whose files `models.layout` names. Nothing in them is a pickle."""
+"""Writing a model's folder, whose files `model.layout` names. Nothing in them is a pickle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.config import Config, NgramConfig
 from adhominem.errors import ModelError
 from adhominem.model.files import Arrays, ModelFiles, aside, read_generation, reading
 from adhominem.model.folder import FORMAT, PROSE_FORMAT, member_folders, validation_name
@@ -35,7 +34,9 @@ from adhominem.model.layout import (
     WEIGHTS,
 )
 from adhominem.model.member import BIGRAMS, STRINGS, Weights
+from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.table import NgramTable
+from adhominem.paper.config import Config
 from adhominem.records import strict_json, with_schema
 from adhominem.score.genres import Genres
 from adhominem.score.machine import MachineLook
@@ -147,7 +148,7 @@ def _settle(folder: Path) -> dict[str, str]:
         with suppress(FileNotFoundError):  # it is in its place
             os.replace(folder / aside(name, digest), folder / name)
     litter = list(folder.glob(f"*.{'[0-9a-f]' * 16}.new*"))
-    with suppress(ModelError):  # damaged: what belongs to it cannot be told
+    with suppress(ModelError):  # damaged: what belongs to it is not known
         kept = validation_name(ModelFiles(folder))
         litter += [path for path in folder.glob(VALIDATION.name) if path.name != kept]
     for path in litter:
@@ -202,7 +203,7 @@ def trained_on(folder: Path, names: set[str]) -> set[str] | None:
 def training_authors(folder: Path) -> str | None:
     """The hashes of a single model's training authors, from its folder or its ensemble's."""
     places = [folder := real_path(folder)]
-    with suppress(ModelError):  # what lies above it is no model
+    with suppress(ModelError):  # what lies above it is not a model
         places += [path.parent for path in member_folders(folder.parent) if path == folder]
     for place in places:
         files = ModelFiles(place)

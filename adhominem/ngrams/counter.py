@@ -1,27 +1,30 @@
 """Counting n-grams: once for all tables that count them, by one look-up a token.
 
-What a token type gives to each channel is worked out when it is first seen. A text is then the
+What a token type gives to each channel is worked out when it first occurs. A text is then the
 rows of its token types, and two neighbours' rows a bigram: no string is looked at again. Counting
 is NumPy, or C where that was built (`counting.c`): neither torch nor scikit-learn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, count, repeat
 
 import numpy as np
+import numpy.typing as npt
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.compiled import compiled
-from adhominem.ngrams.grams import GramIndex
-from adhominem.ngrams.table import CHANNELS, NgramTable, shape
+from adhominem.ngrams.table import CHANNELS, END, LONGEST_TOKEN, START, NgramTable, shape, spell
 from adhominem.text.by_type import Growing, KeptByType
 from adhominem.text.tokenizer import Numbered
 
 _MOST_TYPES = 1 << 18  # that are remembered, at most some 150 MB
 _MOST_CHARACTERS = 1 << 21  # of their spellings
 _TYPES_AT_ONCE = 4_096  # whose n-grams are looked up together
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2 ** 64 by the golden ratio: it spreads numbers well
+
+Codes = npt.NDArray[np.uint64]
 
 
 class NgramCounter(KeptByType):
@@ -50,22 +53,23 @@ class NgramCounter(KeptByType):
             )
             for table in tables
         ]
-        self._bigrams = self._bigram_places()
+        self.bigrams = self._bigram_places()
         self._index = GramIndex(self._grams, self.table.longest)
         self.compiled = compiled("adhominem.ngrams._counting")
         super().__init__()
 
     def _bigram_places(self) -> list[tuple[int, IntArray]]:
-        """Of each table, both channels of bigrams: symbols, and the place of every two symbols."""
+        """For each table and channel of bigrams: symbols, and the place of every two of them."""
         firsts = self.starts[2:4].tolist()  # of the next table's bigrams, in each channel
         both = []
         for table in self._tables:
-            for channel, (symbols, columns, _) in enumerate(table.bigram_columns()):
-                # Zeros stay: a table of millions takes no memory where nothing is written or read.
+            for channel, symbols in enumerate((1 + table.unmasked, 1 + len(table.symbols))):
                 codes = getattr(table, CHANNELS[2 + channel])
-                columns[codes] += firsts[channel] - 1
+                # Zeros: a table of millions takes no memory where nothing is written or read.
+                places = np.zeros(symbols**2, np.int64)
+                places[codes] = firsts[channel] + np.arange(len(codes))
                 firsts[channel] += len(codes)
-                both.append((symbols, columns))
+                both.append((symbols, places))
         return both
 
     def places(self, number: int) -> IntArray:
@@ -93,13 +97,17 @@ class NgramCounter(KeptByType):
         self._whole = Growing((1 + 2 * len(self._tables),), np.int64)
 
     def _add(self, types: list[str]) -> None:
-        for at in range(0, len(types), _TYPES_AT_ONCE):
-            self._add_few(types[at : at + _TYPES_AT_ONCE])
-
-    def _add_few(self, types: list[str]) -> None:
-        places, lengths = self._index.of_types(types)
+        flat, lengths, whole = self.of_types(types)
         self._ends.add(np.cumsum(lengths) + self._flat.size)
-        self._flat.add(places)
+        self._flat.add(flat)
+        self._whole.add(whole)
+
+    def of_types(self, types: Sequence[str]) -> tuple[IntArray, IntArray, IntArray]:
+        """The places of all n-grams of characters of some types, in a row; (types,): how many each
+        type has; (types, 1 + tables * 2): the place of the type itself, and its symbols.
+        """
+        parts = [types[at : at + _TYPES_AT_ONCE] for at in range(0, len(types), _TYPES_AT_ONCE)]
+        flat, lengths = zip(*map(self._index.of_types, parts or [[]]), strict=True)
         shapes = list(map(shape, types))
         whole = [_looked_up(self._tokens, types, len(types))]
         for unmasked, symbols in self._symbols:
@@ -108,7 +116,7 @@ class NgramCounter(KeptByType):
                 _looked_up(symbols, names, len(types)) for names in (types, shapes)
             )
             whole += [number, np.where(number > 0, by_name, by_shape)]
-        self._whole.add(np.stack(whole, axis=1))
+        return np.concatenate(flat), np.concatenate(lengths), np.stack(whole, axis=1)
 
     def look_up(self, texts: Numbered) -> tuple[IntArray, TypePlaces]:
         """(tokens,): the row of each token of all texts, and the tables of these rows."""
@@ -130,7 +138,7 @@ class NgramCounter(KeptByType):
         """Each n-gram where it occurs: its column, and the token it is in or begins with."""
         rows, tables = self.look_up(Numbered.of([tokens]))
         places, at = tables.places(rows), np.arange(len(rows))
-        begins = [np.repeat(at, tables.lengths(rows)), at, *[at[:-1]] * len(self._bigrams)]
+        begins = [np.repeat(at, tables.lengths(rows)), at, *[at[:-1]] * len(self.bigrams)]
         counted = places > 0
         return places[counted] - 1, np.concatenate(begins)[counted]
 
@@ -141,7 +149,7 @@ class TypePlaces:
     def __init__(
         self, counter: NgramCounter, ends: IntArray, flat: IntArray, whole: IntArray
     ) -> None:
-        self._bigrams, self._size = counter._bigrams, int(counter.starts[-1])
+        self._bigrams, self._size = counter.bigrams, int(counter.starts[-1])
         self._ends, self._flat, self._whole = ends, flat, whole
         self._compiled = counter.compiled
         # Room for the counts of a text, zeros between two of them, for its places and their counts.
@@ -200,5 +208,119 @@ def _numbered(first: int, *lists: Sequence[str]) -> dict[str, int]:
 
 
 def _looked_up(numbers: dict[str, int], strings: Iterable[str], count: int) -> IntArray:
-    """(strings,): the number of each of so many; 0 for one that has none."""
+    """(strings,): the number of each of `count` strings; 0 for one that has none."""
     return np.fromiter(map(numbers.get, strings, repeat(0)), np.int64, count)
+
+
+class GramIndex:
+    """The numbers, from 1 on, of n-grams of characters: letters as bits, looked up in arrays.
+
+    The same as cutting each token type to pieces by `spell` and looking these up in a dictionary (a
+    test compares them), without a string for each piece: most of what a new token type costs.
+    """
+
+    def __init__(self, numbers: Mapping[str, int], longest: int) -> None:
+        self._numbers, self._longest = numbers, longest
+        known = sorted({START, END}.union("".join(numbers)))
+        self._bits = np.uint64((len(known) + 1).bit_length())
+        # An n-gram is its length and its letters. Those of very long ones have no room.
+        self._fits = longest * int(self._bits) + longest.bit_length() <= 64
+        if not self._fits:
+            return
+        self._letters = np.zeros(ord(known[-1]) + 2, np.uint64)  # 0: not in any n-gram
+        self._letters[[ord(letter) for letter in known]] = np.arange(1, len(known) + 1)
+        grams = list(numbers)
+        lengths = np.fromiter(map(len, grams), np.int64, len(grams))
+        usable = lengths <= longest
+        letters = self._letters_of(_code_points("".join(grams)))
+        begins = np.cumsum(lengths) - lengths
+        codes = np.zeros(len(grams), np.uint64)
+        for at in range(longest):
+            there = lengths > at
+            codes[there] = (codes[there] << self._bits) | letters[begins[there] + at]
+        self._build(
+            self._tagged(codes, lengths.astype(np.uint64))[usable],
+            np.fromiter(numbers.values(), np.int64, len(grams))[usable],
+        )
+
+    def of_types(self, types: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """The numbers of all n-grams of some types that have one, by type; (types,): how many."""
+        if not self._fits:
+            return self._slowly(types)
+        marked = [f"{START}{token[:LONGEST_TOKEN]}{END}" for token in types]
+        lengths = np.fromiter(map(len, marked), np.int64, len(marked))
+        points = _code_points("".join(marked))
+        letters = self._letters_of(points)
+        owners = np.repeat(np.arange(len(types)), lengths)
+        left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(owners))  # to a token's end
+        codes, known = letters, letters > 0
+        no_mark = (points != ord(START)) & (points != ord(END))
+        numbers, whose = [], []
+        for size in range(1, self._longest + 1):
+            if size > 1:
+                codes = (codes[:-1] << self._bits) | letters[size - 1 :]
+                known = known[:-1] & (letters[size - 1 :] > 0)
+            chosen = known & (left[: len(known)] >= size)
+            if size == 1:
+                chosen &= no_mark
+            at = np.flatnonzero(chosen)
+            numbers.append(self._look_up(self._tagged(codes[at], np.uint64(size))))
+            whose.append(owners[at])
+        number, owner = np.concatenate(numbers), np.concatenate(whose)
+        there = number > 0
+        number, owner = number[there], owner[there]
+        order = np.argsort(owner, kind="stable")
+        return number[order], np.bincount(owner, minlength=len(types))
+
+    def _slowly(self, types: Sequence[str]) -> tuple[IntArray, IntArray]:
+        rows = [
+            [self._numbers[gram] for gram in spell(token, self._longest) if gram in self._numbers]
+            for token in types
+        ]
+        numbers = np.array([number for row in rows for number in row], np.int64)
+        return numbers, np.array([len(row) for row in rows], np.int64)
+
+    def _letters_of(self, points: npt.NDArray[np.uint32]) -> Codes:
+        """(characters,): the number of each letter; 0 if it is in no n-gram."""
+        return np.asarray(self._letters[np.minimum(points, len(self._letters) - 1)])
+
+    def _tagged(self, codes: Codes, lengths: Codes | np.uint64) -> Codes:
+        return np.asarray(codes | (lengths << (np.uint64(self._longest) * self._bits)))
+
+    # A hash table: the first free slot from where a code's hash is.
+
+    def _build(self, codes: Codes, numbers: IntArray) -> None:
+        size = max(4, (4 * len(codes)).bit_length())  # no more than half full
+        self._shift, self._mask = np.uint64(64 - size), (1 << size) - 1
+        self._codes = np.zeros(1 << size, np.uint64)  # no code is 0: it has a length
+        self._values = np.zeros(1 << size, np.int64)
+        slots = self._hashed(codes)
+        while len(codes):
+            free = self._codes[slots] == 0
+            self._codes[slots[free]] = codes[free]  # of several for one slot, one gets it
+            placed = self._codes[slots] == codes
+            self._values[slots[placed]] = numbers[placed]
+            codes, numbers = codes[~placed], numbers[~placed]
+            slots = (slots[~placed] + 1) & self._mask
+
+    def _look_up(self, codes: Codes) -> IntArray:
+        """(codes,): the number of each, or 0."""
+        slots = self._hashed(codes)
+        stored = self._codes[slots]
+        values = np.where(stored == codes, self._values[slots], 0)
+        searching = np.flatnonzero((stored != codes) & (stored != 0))
+        while len(searching):
+            slots[searching] = (slots[searching] + 1) & self._mask
+            stored = self._codes[slots[searching]]
+            same = stored == codes[searching]
+            values[searching[same]] = self._values[slots[searching[same]]]
+            searching = searching[~same & (stored != 0)]
+        return values
+
+    def _hashed(self, codes: Codes) -> IntArray:
+        return ((codes * _MULTIPLIER) >> self._shift).astype(np.int64)
+
+
+def _code_points(text: str) -> npt.NDArray[np.uint32]:
+    """(characters,)"""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)

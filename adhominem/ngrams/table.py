@@ -41,7 +41,7 @@ class NgramOptions(Options):
     tokens: Size = 5_000
     bigrams: Size = 15_000
     shaped_bigrams: Size = 30_000
-    # Of the types that bigrams show, and of these and the shapes, every two have a cell in a table.
+    # Every two types that bigrams show have a cell in a table; so have every two with the shapes.
     unmasked: Annotated[int, Within(1, 8_192)] = 400  # token types that bigrams show
     shapes: Annotated[int, Within(1, 8_192)] = 1_000  # unmasked types and shapes together
 
@@ -83,21 +83,6 @@ def _pieces(length: int, longest: int) -> Callable[[str], tuple[str, ...]]:
 
 
 @dataclass(frozen=True)
-class TypeNgrams:
-    """What one token type gives to each channel."""
-
-    characters: IntArray  # columns, one for each n-gram of its letters
-    token: int  # its column, or -1
-    # Its symbol in bigrams, where 0 is the mask, and in shaped bigrams, where 0 is a rare shape.
-    symbols: tuple[int, int]
-
-
-def symbols_of(types: Sequence[TypeNgrams]) -> IntArray:
-    """(2, types): the symbols of token types in both channels of bigrams."""
-    return np.array([ngrams.symbols for ngrams in types], np.int64).reshape(-1, 2).T
-
-
-@dataclass(frozen=True)
 class Ngram:
     """An n-gram by name: the same in every table that counts it."""
 
@@ -112,7 +97,7 @@ class NgramTable:
     longest: int
     characters: tuple[str, ...]
     tokens: tuple[str, ...]  # the most frequent first
-    unmasked: int  # the first so many of the tokens
+    unmasked: int  # how many of the tokens, the first ones
     symbols: tuple[str, ...]  # unmasked types and shapes
     bigrams: IntArray  # (bigrams,): first symbol * (1 + unmasked) + second
     shaped_bigrams: IntArray  # (shaped_bigrams,): first * (1 + symbols) + second
@@ -167,7 +152,7 @@ class NgramTable:
         """(pairs,): where another table has these of a channel of bigrams, or -1."""
         symbols = other._symbols(channel)
         numbers = dict(zip(symbols, count(1), strict=False))
-        # (own symbols,): the number of each there; 0 is a masked token in both.
+        # (symbols here,): the number of each there; 0 is a masked token in both.
         known = np.array([0, *(numbers.get(symbol, -1) for symbol in self._symbols(channel))])
         codes = getattr(other, CHANNELS[channel])
         if not len(codes):
@@ -182,37 +167,6 @@ class NgramTable:
     def _symbols(self, channel: int) -> tuple[str, ...]:
         """What a channel of bigrams shows of tokens; the symbol 0 is none of these."""
         return self.tokens[: self.unmasked] if channel == 2 else self.symbols
-
-    def of_type(self, token: str) -> TypeNgrams:
-        """What this token type gives to each channel."""
-        grams, tokens, symbols = self._numbers
-        columns = [grams.get(gram, -1) for gram in spell(token, self.longest)]
-        at = tokens.get(token, -1)
-        unmasked = 0 <= at < self.unmasked
-        return TypeNgrams(
-            characters=np.array([column for column in columns if column >= 0], dtype=np.int64),
-            token=at,
-            symbols=(
-                at + 1 if unmasked else 0,
-                symbols.get(token if unmasked else shape(token), -1) + 1,
-            ),
-        )
-
-    def bigram_columns(self) -> tuple[tuple[int, IntArray, int], ...]:
-        """For both channels of bigrams: symbols, the column of every two symbols, the first column.
-
-        The column of two symbols, (symbols ** 2,), counts from 1 within its channel; 0 is none.
-        """
-        both = []
-        for symbols_used, codes, channel in (
-            (1 + self.unmasked, self.bigrams, self.channels[2]),
-            (1 + len(self.symbols), self.shaped_bigrams, self.channels[3]),
-        ):
-            # Zeros: a table of millions takes no memory where nothing is written or read.
-            columns = np.zeros(symbols_used**2, dtype=np.int64)
-            columns[codes] = np.arange(1, 1 + len(codes))
-            both.append((symbols_used, columns, channel.start))
-        return tuple(both)
 
     @classmethod
     def build(
@@ -246,7 +200,14 @@ class NgramTable:
             bigrams=np.zeros(0, np.int64),
             shaped_bigrams=np.zeros(0, np.int64),
         )
-        masked, shaped = symbols_of([start.of_type(token_type) for token_type in types])
+        by_name, by_symbol = (
+            dict(zip(names, count(1), strict=False))
+            for names in (frequent[: start.unmasked], start.symbols)
+        )
+        masked = np.array([by_name.get(name, 0) for name in types], np.int64)  # (types,)
+        shaped = np.array(
+            [by_symbol.get(name if name in by_name else shape(name), 0) for name in types], np.int64
+        )
         inside = documents[1:] == documents[:-1]  # neighbours of one document
 
         def frequent_pairs(symbols: IntArray, symbols_used: int, size: int) -> IntArray:

@@ -1,13 +1,18 @@
-"""Passages that stand in several texts: quotations, boilerplate, a text pasted twice.
+"""What texts share: whole texts that stand there twice, and passages that stand in several.
 
-What was copied says nothing about who wrote the rest, but makes texts look alike. So before texts
-are compared, a passage that both sides have is taken out of both, and one that a text or a side
-repeats counts once.
+Letters alone count: quotation marks, line wraps and case make no difference. Texts are compared by
+the hashes of their shingles, runs of letters of one length.
 
-A passage is a run of the same letters, whatever stands between them: quotation marks, line wraps
-and case make no difference. It is found by its shingles of 64 letters, about fifteen words, each
-from the beginning of a word on. Texts by different people hardly ever have as much in common by
-chance: in 22 genres, 1 pair in 800 did.
+*Duplicates* are the same text twice, whole or in part, whatever the name above it. A text is
+reduced to a sample of its shingles: those whose hash is small. The same ones are sampled from every
+text, so the share of one text's sample found in another estimates how much of the one stands in the
+other. It is a share of the shorter text: an excerpt is a duplicate of its book.
+
+*Passages* are quotations, boilerplate, a text pasted twice. What was copied says nothing about who
+wrote the rest, but makes texts look alike. So before texts are compared, a passage that both sides
+have is taken out of both, and one that a text or a side repeats counts once. It is found by its
+shingles of 64 letters, about fifteen words, each from the beginning of a word on. Texts by
+different people hardly ever have as much in common by chance: in 22 genres, 1 pair in 800 did.
 
 Many short pieces do as much as a few long passages. Where a fourteenth of a text stands in those of
 another in pieces of 16 letters, three or four words, or more, these are taken out as well. Of pairs
@@ -16,30 +21,168 @@ by one author in 22 genres 1 in 170 had as much in common, of 3,427 by different
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, IntArray
-from adhominem.pairs.duplicates import shingle_hashes
 from adhominem.text.files import Document
 
 Hashes = npt.NDArray[np.uint64]
 TakenOut = Sequence[tuple[str, int]]  # the names of texts, and the words taken out of each
 
+# Of duplicates. Letters of a shingle, three or four words: rare enough, and two thirds of them
+# survive where every tenth word is changed. (Of 32 letters, less than half would: such a copy would
+# pass for none.)
+_COPIED = 16
+_SAMPLED = 1 << 26  # of 2**32 hashes: one shingle in 64
+_LARGEST_CROWD = 50  # texts with one shingle, up to which each is compared with each
+_FEWEST_SHARED = 3  # sampled shingles: fewer are a quotation
+_FOREIGN_NO_LETTERS = re.compile(r"[^\w\x00-\x7f]+")  # curly quotes, long dashes, hard spaces
+_ASCII_NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalpha())
+
+# Of passages.
 _SHINGLE = 64  # letters
 _PIECE = 16  # letters of a shingle of short pieces
 _IN_PIECES = 0.07  # share of these of a text that another has: more are not phrases of the language
 _FEWEST_PIECES = 10  # shingles
-_PHRASE = 50  # others: what so many have is a phrase
+_PHRASE = 50  # others: what more of them have is a phrase
 _LEFT = 100  # words that must be left of a text, or half of it: otherwise it is a copy
 _KEPT = 32  # letters of a shingle of a sketch: pieces of seven words, from which no text is read
 _SKETCHED = 1 << 61  # of 2**64 hashes: one shingle in 8
 _LARGEST_SKETCH = 256
+
+
+# Duplicates
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What is kept of a text to find its copies: a hash and a sample of its shingles."""
+
+    exact: bytes  # equal for texts with the same letters
+    sample: npt.NDArray[np.uint32]  # (sampled shingles,), sorted, each once
+
+
+@dataclass(frozen=True)
+class Duplicate:
+    """Two documents: `share` of the shorter stands in the longer."""
+
+    first: int
+    second: int
+    share: float
+
+
+def fingerprint(text: str) -> Fingerprint:
+    """The fingerprint of a text."""
+    letters = _letters(text)
+    hashes = shingle_hashes(np.frombuffer(letters, np.uint8), _COPIED) >> np.uint64(32)
+    # Without the counts, NumPy would first load its masked arrays.
+    sample, _ = np.unique(hashes[hashes < _SAMPLED].astype(np.uint32), return_counts=True)
+    return Fingerprint(_digest(letters), sample)
+
+
+def _letters(text: str) -> bytes:
+    text = text.lower()
+    if not text.isascii():
+        text = _FOREIGN_NO_LETTERS.sub("", text)
+    return text.encode("utf-8").translate(None, _ASCII_NO_LETTERS)
+
+
+def _digest(letters: bytes) -> bytes:
+    """Equal for what counts as the same text."""
+    return blake2b(letters, digest_size=16).digest()
+
+
+_NOTHING = _digest(b"")
+
+
+def shingle_hashes(letters: npt.NDArray[Any], size: int) -> npt.NDArray[np.uint64]:
+    """(shingles,): a hash of each run of `size` letters, a power of two, by doubling the length."""
+    hashes = letters.astype(np.uint64)
+    if len(hashes) < size:
+        return np.zeros(0, np.uint64)
+    step = 1  # letters that each hash covers so far
+    while step < size:
+        hashes = hashes[:-step] * np.uint64(0x9E3779B97F4A7C15) + hashes[step:]
+        hashes ^= hashes >> np.uint64(29)
+        step *= 2
+    return hashes * np.uint64(0xBF58476D1CE4E5B9)
+
+
+def find_duplicates(fingerprints: Sequence[Fingerprint], share: float = 0.5) -> list[Duplicate]:
+    """Every two documents where at least `share` of the shorter stands in the longer.
+
+    Of texts with the same letters, only the first is compared with other texts, and each
+    of the rest with that first one: a copy of one is a copy of all.
+    """
+    shares = dict.fromkeys(_equal([print_.exact for print_ in fingerprints]), 1.0)
+    samples = [print_.sample for print_ in fingerprints]
+    for _, repeated in shares:  # or a text copied often enough would pass for a set phrase
+        samples[repeated] = samples[repeated][:0]
+    sizes = np.array([len(sample) for sample in samples], dtype=np.int64)
+    if _share_any(samples):
+        for one, other, shared in zip(*_shared_shingles(samples, sizes), strict=True):
+            estimate = shared / min(sizes[one], sizes[other])
+            if estimate >= share and shared >= _FEWEST_SHARED:
+                shares[int(one), int(other)] = float(estimate)
+    return [Duplicate(one, other, estimate) for (one, other), estimate in sorted(shares.items())]
+
+
+def originals(texts: Sequence[str]) -> list[int]:
+    """(texts,): the number of the first text with the same letters, mostly the text itself."""
+    first = list(range(len(texts)))
+    for original, copy in _equal([_digest(_letters(text)) for text in texts]):
+        first[copy] = original
+    return first
+
+
+def _equal(digests: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Each text with the first one of the same letters. Texts without letters equal none."""
+    first_of: dict[bytes, int] = {}
+    firsts = [first_of.setdefault(digest, at) for at, digest in enumerate(digests)]
+    return [
+        (first, at) for at, first in enumerate(firsts) if first != at and digests[at] != _NOTHING
+    ]
+
+
+def _share_any(samples: Sequence[npt.NDArray[np.uint32]]) -> bool:
+    """Whether any two texts share a shingle; no sample has a shingle twice."""
+    hashes = np.sort(np.concatenate([np.zeros(0, np.uint32), *samples]))
+    return bool((hashes[1:] == hashes[:-1]).any())
+
+
+def _shared_shingles(
+    samples: Sequence[npt.NDArray[np.uint32]], sizes: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """(pairs,) each: two documents, the lower first, and how many sampled shingles they share."""
+    hashes = np.concatenate(samples)
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort((owners, hashes))
+    hashes, owners = hashes[order], owners[order]
+    _, begins, crowd = np.unique(hashes, return_index=True, return_counts=True)
+    rare = np.repeat(crowd <= _LARGEST_CROWD, crowd)
+    # In a large crowd each meets the first alone: enough for copies of one text, and no more work.
+    ones, others = [np.repeat(owners[begins], crowd)[~rare]], [owners[~rare]]
+    hashes, owners = hashes[rare], owners[rare]
+    for step in range(1, min(_LARGEST_CROWD, int(crowd.max()))):
+        meet = np.flatnonzero(hashes[step:] == hashes[:-step])
+        ones.append(owners[meet])
+        others.append(owners[meet + step])
+    one, other = np.concatenate(ones), np.concatenate(others)
+    met = one != other
+    keys, shared = np.unique(one[met] * len(sizes) + other[met], return_counts=True)
+    return keys // len(sizes), keys % len(sizes), shared
+
+
+# Passages
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +212,7 @@ class Letters:
         return self.hashes_of(_SHINGLE)
 
     def hashes_of(self, size: int) -> Hashes:
-        """(shingles,): the same of shingles of so many letters."""
+        """(shingles,): the hashes of shingles of this many letters."""
         hashes = shingle_hashes(self._codes[self.places], size)
         return hashes[self.starts[self.starts < len(hashes)]]
 
@@ -113,8 +256,8 @@ def without_shared(
     """Texts in groups of one author each, without what several groups share.
 
     Passages whose shingles are known from `elsewhere` are left out, too, and those that a group
-    repeats count once. A text of which hardly anything would be left is a copy of another: it stays
-    whole. What was taken out of which text comes second.
+    repeats count once. Where hardly anything of a text would be left it is a copy of another, and
+    stays whole. What was taken out of which text comes second.
     """
     documents = [text for group in groups for text in group]
     letters = [Letters(text.text) for text in documents]
@@ -148,9 +291,9 @@ def without_shared(
 def _without_pieces(
     documents: list[Document], authors: IntArray
 ) -> tuple[list[Document], TakenOut]:
-    """Texts without short pieces of which too many stand in those of one other author.
+    """Texts without the short pieces that they share with one other author, if there are many.
 
-    `authors` (texts,) says whose each is.
+    `authors` (texts,) says who wrote each.
     """
     letters = [Letters(text.text) for text in documents]
     hashes = [one.hashes_of(_PIECE) for one in letters]
@@ -163,13 +306,14 @@ def _without_pieces(
     others = np.append(True, (every[1:] != every[:-1]) | (owners[1:] != owners[:-1]))
     every, owners = every[others], owners[others]  # each hash once for each author
     pieces: dict[int, list[Hashes]] = {}
-    for own, author in zip(hashes, authors.tolist(), strict=True):
-        begins = np.searchsorted(every, own)
-        counts = np.searchsorted(every, own, side="right") - begins
-        few, fewest = (counts > 1) & (counts <= _PHRASE), max(_FEWEST_PIECES, _IN_PIECES * len(own))
+    for here, author in zip(hashes, authors.tolist(), strict=True):
+        begins = np.searchsorted(every, here)
+        counts = np.searchsorted(every, here, side="right") - begins
+        few = (counts > 1) & (counts <= _PHRASE)
+        fewest = max(_FEWEST_PIECES, _IN_PIECES * len(here))
         if few.sum() < fewest:
             continue
-        counts, begins, shared = counts[few], begins[few], np.repeat(own[few], counts[few])
+        counts, begins, shared = counts[few], begins[few], np.repeat(here[few], counts[few])
         steps = np.arange(len(shared)) - np.repeat(np.cumsum(counts) - counts, counts)
         who = owners[np.repeat(begins, counts) + steps]
         for other in np.flatnonzero(np.bincount(who) >= fewest).tolist():

@@ -21,7 +21,7 @@ import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.errors import InputError, OptionError
-from adhominem.pairs.duplicates import Duplicate, Fingerprint, find_duplicates, fingerprint
+from adhominem.pairs.passages import Duplicate, Fingerprint, find_duplicates, fingerprint
 from adhominem.paper.sampling import draw_epoch
 from adhominem.records import Options, Seed, Share, Within, with_schema
 from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels

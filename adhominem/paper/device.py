@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from adhominem.arrays import Array32, IntArray
-from adhominem.paper.network import Batch, Network
-from adhominem.paper.options import EncoderOptions
+from adhominem.paper.config import EncoderOptions
+from adhominem.paper.network import Batch, Network, on_device
 from adhominem.paper.runtime import Runtime
 from adhominem.text.by_type import KeptByType
 from adhominem.text.tokenizer import Lexicon, Numbered
@@ -125,15 +125,16 @@ class DeviceRuntime(Runtime):
         lengths, width = texts.lengths, self._windows.width
         table = spread_windows(lengths, self._windows) if table is None else table
         rows, types = self._type_vectors.look_up(texts.lexicon, texts.row)
-        tokens, counts = self._send(rows), self._send(table.counts)
-        begins = self._send((np.cumsum(lengths) - lengths)[table.documents] + table.starts)
+        tokens = self._send(rows)  # (tokens,) of all documents
+        counts = self._send(table.counts)  # (windows,)
+        begins = (np.cumsum(lengths) - lengths)[table.documents] + table.starts  # (windows,)
         # As `WindowTable.token_places` has them, (windows, width).
         place = torch.arange(width, device=self._device).minimum(counts[:, None] - 1)
         none = torch.zeros(0, dtype=torch.int64, device=self._device)
         batch = Batch(
             type_words=none,  # what these two come to is among the vectors of types
             type_characters=none,
-            tokens=tokens[begins[:, None] + place],
+            tokens=tokens[self._send(begins)[:, None] + place],  # (windows, width)
             token_counts=counts,
             window_documents=self._send(table.documents),
             window_positions=self._send(table.positions),
@@ -145,7 +146,7 @@ class DeviceRuntime(Runtime):
         return batch, types
 
     def _send(self, values: npt.NDArray[np.integer]) -> Tensor:
-        return _sent(values, self._device)
+        return on_device(values, self._device)
 
 
 class _TypeVectors(KeptByType):
@@ -180,23 +181,13 @@ class _TypeVectors(KeptByType):
             self._table = grown
         for at in range(0, len(types), _TYPES_AT_ONCE):
             part = types[at : at + _TYPES_AT_ONCE]
-            words, characters = (
-                self._vocabulary.token_ids(part),
-                self._vocabulary.character_ids(part),
-            )
+            words = self._vocabulary.token_ids(part)  # (types,)
+            characters = self._vocabulary.character_ids(part)  # (types, characters)
             vectors = self._network.type_vectors(
-                _sent(words, self._device), _sent(characters, self._device)
-            )
+                on_device(words, self._device), on_device(characters, self._device)
+            )  # (types, size)
             self._table[self._size : self._size + len(part)] = vectors
             self._size += len(part)
-
-
-def _sent(values: npt.NDArray[np.integer], device: torch.device) -> Tensor:
-    """Whole numbers on their way to the device, which nothing waits for."""
-    tensor = torch.from_numpy(values.astype(np.int64))
-    if device.type == "cuda":
-        return tensor.pin_memory().to(device, non_blocking=True)
-    return tensor.to(device)
 
 
 @contextmanager

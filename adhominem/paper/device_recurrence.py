@@ -20,7 +20,7 @@ from torch import Tensor
 _BLOCK = 16  # sequences of one multiprocessor: the fewest that its matrix unit takes
 
 
-# Sizes of the arrays: inputs (sequences, steps, 2, 4 * size), weight (2, 4 * size, size), hidden
+# Shapes: inputs (sequences, steps, 2, 4 * size), weight (2, 4 * size, size), hidden
 # and cells (sequences, steps, 2, size). Torch's gates: input, forget, cell, output.
 
 
@@ -36,7 +36,7 @@ def _tanh(x):  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
 def _four(first, apart, mask):  # type: ignore[no-untyped-def]
-    """What belongs to each of the four gates."""
+    """The values of the four gates."""
     i = tl.load(first, mask=mask, other=0.0)
     f = tl.load(first + apart, mask=mask, other=0.0)
     g = tl.load(first + 2 * apart, mask=mask, other=0.0)
@@ -67,7 +67,7 @@ def _forward(  # type: ignore[no-untyped-def]
     inside = (time < length)[:, None] & real
     i, f, g, o = _four(inputs + place * 4 * size + columns[None, :], size, inside)
     for step in range(steps):
-        # What the next step needs is asked for now, and has come when this one is done.
+        # What the next step needs is loaded now, and is there when this one is done.
         time += onwards
         next_place = place + 2 * onwards
         next_inside = (time < length)[:, None] & (step + 1 < steps) & real

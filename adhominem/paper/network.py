@@ -17,10 +17,12 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from adhominem.paper.options import EncoderOptions
+from adhominem.paper.config import EncoderOptions
 from adhominem.text.vocabulary import PADDING, SPECIAL
 
 if TYPE_CHECKING:
@@ -45,8 +47,16 @@ class Batch:
     documents: int
 
 
+def on_device(values: npt.NDArray[np.integer], device: torch.device) -> Tensor:
+    """Whole numbers as int64 on a device; nothing waits until they are there."""
+    tensor = torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor
+
+
 @dataclass(frozen=True)
-class Encoded:
+class EncodedBatch:
     """The LEVs of a batch, and where the network looked."""
 
     levs: Tensor  # (documents, lev_size)
@@ -91,14 +101,17 @@ class CharacterCNN(nn.Module):
 
     def forward(self, characters: Tensor) -> Tensor:
         """(types, characters) to (types, filters)."""
-        # A product of matrices, not the convolution of the layer: how to do that cuDNN works out
-        # anew for each number of types, which takes longer than to do it.
+        # A product of matrices, not the layer's convolution: cuDNN would search for the best way to
+        # do that for each new number of types, which takes longer than to do it.
         beside = self.width - 1
-        embedded = nn.functional.pad(self.embedding(characters), (0, 0, beside, beside))
+        embedded = self.embedding(characters)  # (types, characters, size)
+        embedded = nn.functional.pad(embedded, (0, 0, beside, beside))
         places = characters.shape[1] + beside
-        seen = torch.cat([embedded[:, at : at + places] for at in range(self.width)], dim=2)
+        # (types, places, width * size): what a filter sees from each place on.
+        fields = torch.cat([embedded[:, at : at + places] for at in range(self.width)], dim=2)
         weight = self.convolution.weight.transpose(1, 2).flatten(1)  # (filters, width * size)
-        convolved = torch.tanh(nn.functional.linear(seen, weight, self.convolution.bias))
+        convolved = nn.functional.linear(fields, weight, self.convolution.bias)
+        convolved = torch.tanh(convolved)  # (types, places, filters)
         count = (characters != PADDING).sum(1, keepdim=True)  # (types, 1)
         place = torch.arange(places, device=convolved.device)
         beyond = place >= count + beside  # (types, places): sees padding alone
@@ -161,7 +174,7 @@ class MaskedBiLSTM(nn.Module):
         return small and inputs.is_cuda and torch.is_autocast_enabled("cuda") and _has_triton()
 
     def _in_one_kernel(self, inputs: Tensor, inside: Tensor) -> Tensor:
-        """The same in half precision, and faster; it needs no input that says "padding"."""
+        """What `forward` returns, in half precision, faster, and without the input for padding."""
         from adhominem.paper.device_recurrence import recur
 
         weight, recurrent, bias, more_bias = (  # of both directions
@@ -193,7 +206,7 @@ class Attention(nn.Module):
 
     def forward(self, steps: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
         """(sequences, steps, size) to (sequences, size), and the weights (sequences, steps)."""
-        scores = self.score(torch.tanh(self.hidden(steps))).squeeze(2).float()
+        scores = self.score(torch.tanh(self.hidden(steps))).squeeze(2).float()  # (sequences, steps)
         weights = torch.softmax(scores.masked_fill(~inside, -torch.inf), dim=1)
         return (weights.to(steps.dtype)[:, None, :] @ steps).squeeze(1), weights
 
@@ -205,12 +218,7 @@ class Network(nn.Module):
         super().__init__()
         self.options = options
         words, filters = options.word_vector_size, options.character_filters
-        self.word_vectors = nn.Embedding(
-            len(SPECIAL) + token_types,
-            words,
-            padding_idx=PADDING,
-            _freeze=not options.train_word_vectors,
-        )
+        self.word_vectors = nn.Embedding(len(SPECIAL) + token_types, words, padding_idx=PADDING)
         self.no_topic = nn.Parameter(torch.zeros(words))
         nn.init.normal_(self.word_vectors.weight, std=_SPREAD)
         nn.init.normal_(self.no_topic, std=_SPREAD)
@@ -231,7 +239,7 @@ class Network(nn.Module):
                 _SPREAD / rows.std()
             )
 
-    def forward(self, batch: Batch, masks: Masks | None = None) -> Encoded:
+    def forward(self, batch: Batch, masks: Masks | None = None) -> EncodedBatch:
         """The LEVs of a batch; with masks, as in training."""
         types = self.type_vectors(batch.type_words, batch.type_characters)
         prefixes = self.prefix_vectors(batch)
@@ -239,7 +247,7 @@ class Network(nn.Module):
         place = (batch.window_documents, batch.window_positions)
         shape = (batch.documents, batch.max_windows)
         levs, window_attention = self.document_vectors(windows, place, shape, masks)
-        return Encoded(levs, token_attention, window_attention)
+        return EncodedBatch(levs, token_attention, window_attention)
 
     def type_vectors(self, words: Tensor, characters: Tensor) -> Tensor:
         """(types, word_vector_size + filters): each token type once, however often it occurs."""
@@ -250,7 +258,7 @@ class Network(nn.Module):
         vectors = self.word_vectors(batch.topic_words)  # (topic tokens, size)
         numbers = torch.arange(batch.documents, device=vectors.device)
         owned = (numbers[:, None] == batch.topic_documents).to(vectors.dtype)  # (documents, tokens)
-        counts = owned.sum(1, keepdim=True)
+        counts = owned.sum(1, keepdim=True)  # (documents, 1)
         means = torch.where(counts > 0, owned @ vectors / counts.clamp(min=1), self.no_topic)
         return nn.functional.pad(means, (0, self.options.character_filters))
 
@@ -277,8 +285,7 @@ class Network(nn.Module):
         if masks is not None and options.attention_dropout:
             mask = masks.draw(hidden.shape[2], options.attention_dropout)
             hidden = hidden * mask.to(hidden.dtype)[owner][:, None, :]
-        vectors, attention = self.token_attention(hidden, inside)
-        return vectors, attention
+        return self.token_attention(hidden, inside)  # type: ignore[no-any-return]
 
     def document_vectors(
         self,
@@ -287,9 +294,10 @@ class Network(nn.Module):
         shape: tuple[int, int],
         masks: Masks | None,
     ) -> tuple[Tensor, Tensor]:
-        """(documents, lev_size), and the attention (documents, windows), which is the shape.
+        """(documents, lev_size), and the attention (documents, windows).
 
-        The place of each window says its document, and which window of this it is.
+        `place` says the document of each window and which of its windows it is; `shape` is how many
+        documents there are, and how many windows the longest has.
         """
         grid = windows.new_zeros(*shape, windows.shape[1])
         grid = grid.index_put(place, windows)  # (documents, windows, size)
@@ -306,4 +314,4 @@ class Network(nn.Module):
         document, attention = self.window_attention(hidden, inside)  # (documents, 2 * lstm)
         if masks is not None:
             document = document * masks.draw(document.shape[1], self.options.lev_dropout)
-        return torch.tanh(self.lev(document)).float(), attention
+        return torch.tanh(self.lev(document)).float(), attention  # (documents, lev_size)

@@ -1,6 +1,6 @@
 """The trained network at inference: documents to LEVs on a CPU, without torch.
 
-The same computation as `encoders.network.network.Network` (a test compares them), arranged so that
+The same computation as `network.Network` (a test compares them), arranged so that
 nothing is done twice: what the window BiLSTM gets to see of a token is computed once per token
 type and kept, and the windows of many documents go through the recurrence together, sorted by
 length, so that no step is spent on padding.
@@ -17,9 +17,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from adhominem.arrays import Array32, IntArray
-from adhominem.encoder import spliced
-from adhominem.paper.kernel import Product
-from adhominem.paper.recurrence import Pooling, Sequences, Weights
+from adhominem.paper.recurrence import Pooling, Product, Sequences, Weights
 from adhominem.text.by_type import Growing, KeptByType
 from adhominem.text.tokenizer import Lexicon, Numbered
 from adhominem.text.vocabulary import (
@@ -107,9 +105,9 @@ class TypeInputs(KeptByType):
         vectors = self._character_vectors[padded]  # (types, characters + 2 * beside, size)
         places = characters.shape[1] + beside
         # (types, places, size * width): what a filter sees from each place on, in a row.
-        seen = sliding_window_view(vectors.reshape(len(vectors), -1), self._filters.shape[0], 1)
-        seen = np.ascontiguousarray(seen[:, :: vectors.shape[2]])
-        filtered = self._filtered(seen.reshape(-1, seen.shape[2]))
+        fields = sliding_window_view(vectors.reshape(len(vectors), -1), self._filters.shape[0], 1)
+        fields = np.ascontiguousarray(fields[:, :: vectors.shape[2]])
+        filtered = self._filtered(fields.reshape(-1, fields.shape[2]))
         filtered = filtered.reshape(len(vectors), places, -1)  # (types, places, filters)
         count = (characters != PADDING).sum(axis=1)
         beyond = np.arange(places) >= (count + beside)[:, None]  # sees padding alone
@@ -178,7 +176,7 @@ class Runtime:
         return self.encode_numbered(Numbered.of(documents), topics)
 
     def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
-        """(documents, lev_size): the same of documents whose tokens are numbers."""
+        """(documents, lev_size): the LEVs of documents whose tokens are numbers."""
         levs = np.zeros((len(texts.documents), len(self._lev_bias)), dtype=np.float32)
         order = np.argsort(-texts.lengths, kind="stable")  # like lengths together, longest first
         for at in range(0, len(order), self._documents_at_once):
@@ -196,9 +194,12 @@ class Runtime:
     ) -> Array32:
         """(variants, lev_size): the LEVs of a document with passages left out or repeated.
 
+        Passages begin at the tokens `starts` (passages,); `times` (variants, passages) says how
+        often each is there. All ones is the document itself; something must be left of each.
+
         Where the passages are those of its windows, a window that is left out is one that the
         second BiLSTM does not get to see, and the first BiLSTM has run but once: `attention` is
-        what `attend` said of this document alone, if it was asked.
+        what `attend` returned for this document alone, if it has been called.
         """
         table = spread_windows(np.array([len(tokens)]), self._windows)
         if not np.array_equal(starts, table.starts):
@@ -242,7 +243,7 @@ class Runtime:
         """(windows, size), and the attention (windows, 1 + tokens), of tokens at these places."""
         numbers = texts.row[places]  # (windows, tokens)
         rows, tables = self._types.look_up(texts.lexicon, numbers.ravel())
-        # (windows, 1 + tokens): first comes the prefix of a window's document, from its own table.
+        # (windows, 1 + tokens): first comes the prefix of a window's document, from another table.
         rows = np.column_stack([table.documents, rows.reshape(places.shape)])
         prefixes = self._types.prefixes(topics)
         vectors = np.empty((len(rows), 2 * self._pool_tokens.lstm.size), dtype=np.float32)
@@ -277,3 +278,13 @@ class Runtime:
             Sequences(tables=(first, second), rows=rows, lengths=lengths)
         )
         return np.tanh(self._times_lev_weight(documents) + self._lev_bias), attention
+
+
+def spliced(tokens: Sequence[str], starts: IntArray, times: IntArray) -> list[list[str]]:
+    """The tokens of each variant, one after another: the plain way to vary a document."""
+    ends = np.append(starts[1:], len(tokens))
+    passages = [tokens[start:end] for start, end in zip(starts, ends, strict=True)]
+    return [
+        [token for at, count in enumerate(row) for _ in range(count) for token in passages[at]]
+        for row in times
+    ]

@@ -175,8 +175,8 @@ class PairOptions(Options):
     even_corpora              smaller corpora are drawn from several times an epoch, a whole number,
                               so that the shares of two corpora are about as the roots of their
                               documents
-    most_rounds               how many times at most, lest the few texts of a tiny corpus be learnt
-                              by heart; 0 sets no limit
+    most_rounds               how many times at most, so that the few texts of a tiny corpus are not
+                              learnt by heart; 0 sets no limit
     """
 
     balanced: bool = False
@@ -218,7 +218,7 @@ def draw_epoch(
 
 
 def _draw(labels: Labels, seed: str, rng: np.random.Generator, options: PairOptions) -> DrawnPairs:
-    """The paper's draw, with the options that pair the drawn documents anew."""
+    """The paper's draw; the options then pair the drawn documents again."""
     pairs = sample_pairs(labels.author, random.Random(seed))
     same, different = pairs[pairs.same_author], pairs[~pairs.same_author]
     if options.same_author_across:
@@ -283,7 +283,7 @@ def _documents(pairs: DrawnPairs) -> IntArray:
 def _rematch_same(
     same: DrawnPairs, labels: Labels, options: PairOptions, rng: np.random.Generator
 ) -> DrawnPairs:
-    """The documents of the same-author pairs, paired anew across works or topics."""
+    """The documents of the same-author pairs, paired again across works or topics."""
     label = labels.work if options.same_author_across == "work" else labels.topic
     documents = _documents(same)
     documents = documents[label[documents] != UNKNOWN_LABEL]
@@ -294,7 +294,7 @@ def _rematch_same(
 def _match_different(
     documents: IntArray, labels: Labels, options: PairOptions, rng: np.random.Generator
 ) -> DrawnPairs:
-    """Documents paired between authors, within the topic or the corpus if asked for."""
+    """Documents paired between authors, within their topic or corpus where the options say so."""
     within = np.zeros(len(documents), np.int64)
     if options.within:
         within = labels.corpus[documents].astype(np.int64)

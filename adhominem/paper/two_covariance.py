@@ -96,26 +96,6 @@ class TwoCovariance:
             ) from None
         return model
 
-    @classmethod
-    def from_diagonal(
-        cls,
-        author_mean: npt.ArrayLike,
-        projection: npt.ArrayLike,
-        precision_ratio: npt.ArrayLike,
-    ) -> TwoCovariance:
-        """A model from its diagonal form, as a fitted one holds it."""
-        model = cls()
-        model.author_mean = np.asarray(author_mean, dtype=np.float64)
-        model.projection = np.asarray(projection, dtype=np.float64)
-        model.precision_ratio = np.maximum(np.asarray(precision_ratio, dtype=np.float64), _SMALLEST)
-        size = len(model.author_mean)
-        if model.projection.shape != (size, size) or model.precision_ratio.shape != (size,):
-            raise OptionError(
-                f"mean {model.author_mean.shape}, projection {model.projection.shape}, "
-                f"precision_ratio {model.precision_ratio.shape}: expected (n,), (n, n) and (n,)"
-            )
-        return model
-
     def _set(self, mean: FloatArray, between: FloatArray, within: FloatArray) -> None:
         """Diagonalise: with W = CC' and B = FF', the singular values of C^-1 F are the roots."""
         rotation, roots, _ = np.linalg.svd(np.linalg.solve(within, between))

@@ -19,7 +19,7 @@ from adhominem.text.files import bare_suffix
 from adhominem.text.streams import open_bytes
 from adhominem.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
-_LONGEST = 1 << 20  # bytes: what is longer is no line, or no word, of such a file
+_LONGEST = 1 << 20  # bytes: no line of such a file is longer
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
     A token type is looked up as it is, then lower-cased, since many vectors know lower case
     alone; of a word that comes twice, the first counts.
 
-    `<PAD>` stays zero. `<UNK>` is the mean of the types that were found: it stands for any word,
+    `<PAD>` stays zero. `<UNK>` is the mean of the known types: it stands for any word,
     so it starts amid all of them, where a random start might lie far off or on another scale.
-    Its `known` is true. Types that were not found are left to the caller, as zeros.
+    Its `known` is true. Types without a vector are left to the caller, as zeros.
     """
     path, types = Path(path), vocabulary.token_types
     # Words are UTF-8 bytes here: a file's words, of which few are wanted, need no decoding.
     wanted = {spelling.encode() for name in types for spelling in (name, name.lower())}
-    of_word: dict[bytes, _Entry] = {}
+    of_word: dict[bytes, _WordLine] = {}
     if bare_suffix(path) == ".bin":
         raise InputError(
             "word vectors in a binary form; expected text: fastText has a .vec beside its .bin, "
@@ -80,7 +80,7 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
     return WordVectors(vectors, known)
 
 
-class _Entry(NamedTuple):
+class _WordLine(NamedTuple):
     """A wanted word of a file."""
 
     word: bytes
@@ -105,7 +105,7 @@ def _header(line: bytes) -> tuple[int, int] | None:
     return int(fields[0]), int(fields[1])
 
 
-def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Iterator[_Entry]:
+def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Iterator[_WordLine]:
     """A word and its numbers in each line."""
     promised, count, number = 0, 0, 0
 
@@ -140,7 +140,7 @@ def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Ite
             except ValueError:
                 raise broken() from None
             with np.errstate(over="ignore"):
-                yield _Entry(word, values.astype(np.float32), number)
+                yield _WordLine(word, values.astype(np.float32), number)
     if count == 0:
         raise InputError(
             "there are no word vectors in the file; expected a word and its numbers in each line",
@@ -158,7 +158,7 @@ def _count_numbers(line: bytes, expected: int) -> int:
     """How many numbers the first line of a file without a header ends with."""
     fields = line.split(b" ")[1:]
     if len(fields) == expected:
-        return expected  # whether they are numbers is seen when the line is read
+        return expected  # whether they are numbers turns out when the line is read
     count = 0
     for field in reversed(fields):
         try:

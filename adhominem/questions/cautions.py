@@ -13,13 +13,8 @@ from adhominem.jobs.run import Run
 from adhominem.questions.rank.others import GIVEN, NO_POPULATION, OTHERS
 from adhominem.score.population import Population
 from adhominem.text.files import Document
-from adhominem.verify.cautions import (
-    Caution,
-    caution,
-    foreign_text,
-    listed,
-    two_genres,
-)
+from adhominem.verify.case_cautions import two_genres
+from adhominem.verify.cautions import Caution, caution, foreign_text, listed
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 
@@ -73,7 +68,7 @@ def cautions_of_ranking(
             "genre",
             "it was used all the same, and the Bayes factors are too high",
             "give texts of the same genre as those compared, or none",
-            decides=True,
+            blocks_decision=True,
         )
     if source == OTHERS and genres:
         yield _of_two_genres(genres)
@@ -125,7 +120,7 @@ def cautions_of_others(
             f"disputed texts with fewer than {_FEWEST} words and marks: {listed(short)}",
             "nothing can be said about them",
             "leave them out, or give longer ones",
-            decides=True,
+            blocks_decision=True,
         )
     if odd := [text.id for text, why in zip(disputed, obstacles, strict=True) if why is not None]:
         yield caution(
@@ -133,7 +128,7 @@ def cautions_of_others(
             f"disputed texts in another language, or not running prose: {listed(odd)}",
             "nothing can be said about them",
             "leave them out, or remove the parts that are not prose",
-            decides=True,
+            blocks_decision=True,
         )
 
 

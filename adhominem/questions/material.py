@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from itertools import count as counted
 
 from adhominem.errors import InputError
-from adhominem.pairs.duplicates import Duplicate, find_duplicates, fingerprint
-from adhominem.pairs.passages import without_shared
+from adhominem.pairs.passages import Duplicate, find_duplicates, fingerprint, without_shared
 from adhominem.text.exhibits import Exhibit, with_text
 from adhominem.text.files import Document
 from adhominem.verify.cautions import Caution, caution, listed, passages_taken_out

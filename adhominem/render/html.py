@@ -29,11 +29,11 @@ _VIEWS = {
     "plain": "Plain",
 }
 
-# Of the tokens, only those with a colour, an even share of the attention or more, are told apart: a
-# page is half as large. A long text is cut into parts at its own line ends, and browsers draw those
+# Only tokens with a colour, an even share of the attention or more, are marked: that makes a page
+# half as large. A long text is cut into parts at its own line ends, and browsers draw those
 # on the screen only.
 _LONG = 40_000  # characters
-_PART = 3_000  # at least so many
+_PART = 3_000  # characters at least
 _CUT = '</div><div class="part">'
 # The deepest colours on dark pages: those of tokens have ink upon them.
 _DEEP_TOKEN, _DEEP_PASSAGE = "#a8382b", "#7db4e2"
@@ -85,7 +85,7 @@ def explanation_page(explanation: Explanation) -> str:
     """A page of its own, which fetches nothing and lets no script run but its own."""
     verification = explanation.verification
     claim, _, reason = summary.NOT_A_VERDICT.partition(":")
-    stated = not any(warning.decides for warning in verification.warnings)
+    stated = verification.states
     bounds = verification.lower_bound, verification.upper_bound
     return render_page(
         "explanation.html",
@@ -166,8 +166,8 @@ def heat_map(
             if number is not None and piece.token is not None:
                 level = levels[number].tokens[piece.token]
                 if level:
-                    told = f"Token: {_times(levels[number].tokens_times_even[piece.token])}"
-                    shown = f'<span class="t{level}" title="{told}">{shown}</span>'
+                    title = f"Token: {_times(levels[number].tokens_times_even[piece.token])}"
+                    shown = f'<span class="t{level}" title="{title}">{shown}</span>'
             size += piece.end - piece.start
             if long and size >= _PART and piece.token is None and "\n" in shown:
                 head, feed, tail = shown.rpartition("\n")
@@ -187,18 +187,18 @@ def _tags(
 ) -> tuple[str, str]:
     """What a passage begins with, and what goes on with it where it was cut."""
     passage, classes = text.passages[number], ""
-    told = f"Passage {number + 1} of {len(text.passages)}: "
+    title = f"Passage {number + 1} of {len(text.passages)}: "
     if level.times_even is not None:
         classes += f" w{level.attention}"
-        told += f"{_times(level.times_even)} of the attention ({passage.attention:.1%} of it); "
+        title += f"{_times(level.times_even)} of the attention ({passage.attention:.1%} of it); "
     if level.contribution:
         classes += f" {layout.contribution_class(level.contribution)}"
     amount = summary.contributed(passage.contribution)
-    told += f"contributes {amount} to the log10 Bayes factor, "
-    told += f"speaks for {summary.speaks_for(passage.contribution)}"
+    title += f"contributes {amount} to the log10 Bayes factor, "
+    title += f"speaks for {summary.speaks_for(passage.contribution)}"
     return (
-        f'<span class="passage{classes}" tabindex="{reachable}" title="{told}">',
-        f'<span class="passage{classes} more" title="{told}">',
+        f'<span class="passage{classes}" tabindex="{reachable}" title="{title}">',
+        f'<span class="passage{classes} more" title="{title}">',
     )
 
 

@@ -81,7 +81,7 @@ def contribution_level(contribution: float, strongest: float) -> int:
 
 
 def strongest_of(contributions: Iterable[float]) -> float:
-    """The size of the strongest contribution; those that are no numbers are left out."""
+    """The size of the strongest contribution; what is not a number is left out."""
     return max((abs(amount) for amount in contributions if isfinite(amount)), default=0.0)
 
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from math import isfinite, log
 
-from adhominem.score.decision import DIFFERENT, NONE, SAME, VerbalScale, show_probability
+from adhominem.score.decision import (
+    DIFFERENT,
+    NONE,
+    SAME,
+    VerbalScale,
+    say_probability,
+    show_probability,
+)
 from adhominem.verify.explanation import Explanation
 from adhominem.verify.ngram_contributions import NgramContribution
-from adhominem.verify.verification import Likeness, Material, Verification
+from adhominem.verify.verification import Material, Verification
 
 NOT_A_VERDICT = (
     "A Bayes factor is not a verdict: it says how much more probable the texts are if one person "
@@ -59,7 +66,7 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def times(log10: float) -> str:
-    """A Bayes factor as people say it: so many times, whichever way it points."""
+    """A Bayes factor as people say it, such as “about 20 times”, whichever way it points."""
     size = abs(log10)
     if size >= 6:
         return f"about 10 to the power of {size:.0f} times"
@@ -125,9 +132,7 @@ def balance(explanation: Explanation) -> list[tuple[str, str, str]]:
 
 def probability(verification: Verification) -> str:
     """The probability of one author, together with the prior that it rests on."""
-    value = verification.probability_same_author
-    # Never 0 or 1, which no evidence makes it.
-    shown = "< 0.001" if value < 0.001 else "> 0.999" if value > 0.999 else f"{value:.3f}"
+    shown = show_probability(verification.probability_same_author)
     return (
         f"Probability of one author {shown}, if it was {verification.prior_same_author:g} before "
         "the texts; the prior belongs to the case and does not come from the texts."
@@ -136,7 +141,7 @@ def probability(verification: Verification) -> str:
 
 def headline(verification: Verification) -> str:
     """The evidence in a few words."""
-    if any(warning.decides for warning in verification.warnings):
+    if not verification.states:
         return "No statement is made"
     words = VerbalScale().words(verification.log10_bayes_factor)
     if words == NONE:
@@ -148,12 +153,12 @@ def headline(verification: Verification) -> str:
 def shift(verification: Verification) -> str:
     """What the texts do to the probability of one author, from the prior on."""
     before, after = verification.prior_same_author, verification.probability_same_author
-    if show_probability(before) == show_probability(after):
+    if say_probability(before) == say_probability(after):
         return f"The texts leave the probability of one author at {before:g}."
     moved = "raise" if after > before else "lower"
     return (
         f"The texts {moved} the probability of one author from {before:g} to "
-        f"{show_probability(after)}."
+        f"{say_probability(after)}."
     )
 
 
@@ -163,7 +168,7 @@ def against_prior(verification: Verification) -> str:
     factor = verification.log10_bayes_factor
     if not isfinite(factor) or (factor > 0) == (after > 0.5) or after == 0.5:
         return ""
-    if any(warning.decides for warning in verification.warnings) or times(factor) == EVEN:
+    if not verification.states or times(factor) == EVEN:
         return ""
     least = min(before, 1 - before)
     odds = f"{plain_odds((1 - least) / least)} to 1"
@@ -187,32 +192,20 @@ def plain_odds(odds: float) -> str:
 
 
 def background(verification: Verification) -> str:
-    """What the texts were compared against: a population, or the genre they are most like."""
+    """What the texts were compared with: a population, or the genre that they are most like.
+
+    Empty where neither is known.
+    """
     if population := verification.population:
-        return (
-            f"Population of {population.texts:,} texts; without it the log10 Bayes factor would be "
-            f"{signed(population.log10_bayes_factor_without)}."
-        )
+        without = signed(population.log10_bayes_factor_without)
+        texts = f"Population of {population.texts:,} texts"
+        return f"{texts}; without it the log10 Bayes factor would be {without}."
     likeness = verification.likeness
-    if likeness is None or not likeness.genres:
-        return ""
-    genre, share = next(iter(likeness.genres.items()))
-    return (
-        "No population was given: of the genres that the model knows, these are most like "
-        f"{likeness.name(genre)} ({share:.0%}), and {how_far(likeness)}."
-    )
-
-
-def how_far(likeness: Likeness) -> str:
-    """How far the texts are from those of training, in words."""
-    if likeness.atypicality > 1:
-        return f"{likeness.atypicality:.1f} times as far from them as nearly all training texts"
-    share = f"{likeness.atypicality:.1f} of the limit"
-    return f"not farther from them than nearly all training texts ({share})"
+    return f"{likeness.sentence}." if likeness is not None and likeness.genres else ""
 
 
 def sign(contribution: float) -> int:
-    """Of a contribution as it is shown: 1, 0 or -1."""
+    """The sign of a contribution as it is shown: 1, 0 or -1."""
     if not isfinite(contribution) or contributed(contribution) == "0.000":
         return 0
     return 1 if contribution > 0 else -1

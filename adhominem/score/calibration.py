@@ -2,7 +2,7 @@
 
 The members' log Bayes factors are added up. With a population, the sum is also held against what
 each side has with the texts of the population (score normalisation, S-norm): some texts are like
-many. What is learnt from cases of known authors (`scoring.fitting`, `jobs.calibrate`) is the
+many. What is learnt from cases of known authors (`score.fitting`, `training.calibrate`) is the
 parameters of each member and the few weights here, and the bounds: beyond them there are too few
 cases of like conditions to support anything stronger, so nothing stronger is reported.
 """
@@ -10,21 +10,21 @@ cases of like conditions to support anything stronger, so nothing stronger is re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import AnyFloats, BoolArray, FloatArray
+from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray, PairRows
 from adhominem.errors import ModelError
 from adhominem.records import NotNegative, Within, from_json, to_json
-from adhominem.score.three_level import Levels
+from adhominem.score.three_level import Evidence, Levels
 
 _LARGEST = 1e30  # no log Bayes factor comes near; much larger numbers end as infinite
 _FAR = 4.0  # deviations: an S-norm beyond grows as its logarithm
 _USUAL_TEXTS = 10  # of a population, as which the usual deviation counts beside that of its texts
-_OTHERS = float(np.log(20))  # log odds, prior, that a text of a population is by another author
+OTHERS = float(np.log(20))  # log odds, prior, that two texts of a population have two authors
 
 # (pairs,) twice for each side: mean and deviation of what it has with texts by others
 Usual = Sequence[tuple[AnyFloats, AnyFloats]]
@@ -34,45 +34,59 @@ _Weight = Annotated[float, Within(-_LARGEST, _LARGEST)]
 
 
 @dataclass(frozen=True)
-class Conditions:
-    """What a pair of sides has, whoever wrote it: first sides, then second ones."""
+class Conditions(PairRows):
+    """What the sides of pairs have, whoever wrote them."""
 
-    texts: FloatArray  # (2, pairs): of each side
-    log_tokens: FloatArray  # (2, pairs): the mean of its texts'
+    texts: FloatArray  # (pairs, 2): of each side
+    log_tokens: FloatArray  # (pairs, 2): the mean of its texts'
     population: FloatArray  # (pairs,): texts in it; 0 without one
 
     @classmethod
-    def of(cls, texts: FloatArray, log_tokens: FloatArray, population: int) -> Conditions:
-        """Of pairs that share a population of so many texts."""
-        return cls(texts, log_tokens, np.full(texts.shape[1], float(population)))
+    def of(
+        cls, log_tokens: FloatArray, first: IntArray, second: IntArray, population: int
+    ) -> Conditions:
+        """From the numbers (pairs, texts) of each side's texts, and the lengths (texts,) of all."""
+        texts, means = [], []
+        for side in (first, second):
+            present = side >= 0  # (pairs, texts)
+            texts.append(present.sum(axis=1).astype(np.float64))
+            sums = (log_tokens[side] * present).sum(axis=1) if len(side) else np.zeros(0)
+            means.append(sums / np.maximum(texts[-1], 1))
+        both = np.stack(texts, axis=1), np.stack(means, axis=1)
+        return cls(*both, np.full(len(first), float(population)))
 
     def __len__(self) -> int:
-        return int(self.texts.shape[1])
-
-    def __getitem__(self, chosen: slice | BoolArray) -> Conditions:
-        return Conditions(*(getattr(self, field.name)[..., chosen] for field in fields(self)))
-
-    @staticmethod
-    def joined(parts: Sequence[Conditions]) -> Conditions:
-        """Those of several sets of pairs in a row."""
-        return Conditions(
-            *(
-                np.concatenate([getattr(part, field.name) for part in parts], axis=-1)
-                for field in fields(Conditions)
-            )
-        )
+        return len(self.population)
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(PairRows):
     """What all members together say of some pairs, before it is weighed: (pairs,) each, in nats."""
 
     members: tuple[FloatArray, ...]  # the log Bayes factor of each
     against: tuple[FloatArray, FloatArray] | None  # (pairs, cohort): each side with each text
-    kept: BoolArray | None  # (pairs, cohort): which texts of the population are not the pair's own
+    kept: BoolArray | None  # (pairs, cohort): which texts of the population are not in the pair
     fit: FloatArray  # how much better than none the population fits the texts; 0 without one
     conditions: Conditions
     one_genre: FloatArray | None = None  # (pairs,): that both sides are of one, where it matters
+
+    @classmethod
+    def of(cls, evidence: Sequence[Evidence], conditions: Conditions, lead: int = 0) -> Scores:
+        """The members' evidence together; that of the leading one says whether genres differ."""
+        against = [one.against for one in evidence if one.against is not None]
+        both = None
+        if len(against) == len(evidence):
+            first, second = (np.sum(side, axis=0) for side in zip(*against, strict=True))
+            both = first, second
+        fits = [one.fit for one in evidence if one.fit is not None]
+        return cls(
+            tuple(one.log_bayes_factor for one in evidence),
+            both,
+            next((one.kept for one in evidence if one.kept is not None), None),
+            np.asarray(np.sum(fits, axis=0)) if fits else np.zeros(len(conditions)),
+            conditions,
+            evidence[lead].one_genre,
+        )
 
     @property
     def total(self) -> FloatArray:
@@ -81,6 +95,35 @@ class Scores:
 
     def __len__(self) -> int:
         return len(self.conditions)
+
+
+@dataclass(frozen=True)
+class LogBayesFactors(PairRows):
+    """What the scorer says of some pairs, (pairs,) each, in nats."""
+
+    unbounded: FloatArray  # calibrated, if the model is
+    log_bayes_factor: FloatArray  # the same within the bounds: what is reported
+    lower_bound: FloatArray  # for these conditions; infinite if the model is not calibrated
+    upper_bound: FloatArray
+    strange: BoolArray  # whether the population is of another genre, and so was not used
+    two_genres: BoolArray  # whether both sides seem to be of two: nothing is said then, it is 0
+    calibrated: bool
+
+    def replaced(self, chosen: BoolArray, others: LogBayesFactors) -> LogBayesFactors:
+        """These, with others in place of those chosen, whose population is of another genre."""
+        values = {}
+        for name in ("unbounded", "log_bayes_factor", "lower_bound", "upper_bound", "two_genres"):
+            values[name] = getattr(self, name).copy()
+            values[name][chosen] = getattr(others, name)
+        return replace(self, **values, strange=chosen)
+
+    @property
+    def at_bound(self) -> BoolArray:
+        """Whether a bound, and not the score, decides what is reported."""
+        return np.asarray(
+            (self.log_bayes_factor <= self.lower_bound)
+            | (self.log_bayes_factor >= self.upper_bound)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +189,7 @@ class Weights:
         `against` (sides, cohort) are its log Bayes factors with texts of the population, of which
         it is measured by those `kept`. Texts that seem to be by its author count less.
         """
-        weights = 1 / (1 + np.exp(np.clip(against - _OTHERS, -50, 50)))
+        weights = 1 / (1 + np.exp(np.clip(against - OTHERS, -50, 50)))
         if kept is not None:
             weights = weights * kept
         count = np.maximum(weights.sum(axis=1), 1e-9)  # (sides,)
@@ -157,7 +200,7 @@ class Weights:
         return mean, deviation
 
     def _usual_of(self, scores: Scores) -> Usual | None:
-        """That of both sides; None without a population, or if it counts for nothing."""
+        """`usual` for both sides; None without a population, or if it has no weight."""
         if scores.against is None or not self.snorm:
             return None
         return [self.usual(against, scores.kept) for against in scores.against]
@@ -203,8 +246,8 @@ POPULATION = (0, 5, 20)
 def cells(conditions: Conditions) -> npt.NDArray[np.int64]:
     """(3, pairs): the texts, tokens and population of the cell that each pair is in."""
     values = (
-        conditions.texts.max(axis=0),
-        np.exp(conditions.log_tokens.min(axis=0)),
+        conditions.texts.max(axis=1),
+        np.exp(conditions.log_tokens.min(axis=1)),
         conditions.population,
     )
     return np.array(
@@ -219,7 +262,7 @@ def cells(conditions: Conditions) -> npt.NDArray[np.int64]:
 class Calibration:
     """All that was learnt from cases of known authors: the members' parameters, weights, bounds."""
 
-    members: tuple[Levels | None, ...]  # None of one that goes by its own layer
+    members: tuple[Levels | None, ...]  # None for one that goes by its layer
     layer_weights: tuple[NotNegative, ...]  # of the log Bayes factors of such members; else 1
     weights: Weights
     lower_bound: _Bound  # of the log Bayes factor, where no bounds of its conditions are known

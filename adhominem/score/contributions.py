@@ -13,39 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from adhominem.arrays import AnyFloats, FloatArray
-from adhominem.score.rows import products
+from adhominem.score.products import products
 from adhominem.score.three_level import Comparison
-
-
-class Contribution(Protocol):
-    """One member's share of a log Bayes factor, in nats."""
-
-    @property
-    def value(self) -> float:
-        """The whole share. Each side has half of it."""
-
-    @property
-    def product(self) -> float:
-        """The part of it that is a product of both sides."""
-
-    def of_value(self, value: float) -> Contribution:
-        """The same with another whole share: the product stays."""
-
-    def shares(self, side: int) -> FloatArray:
-        """(texts,): what each text of a side has of its half."""
-
-    def losses(self, side: int, text: int, levs: AnyFloats) -> FloatArray:
-        """(variants,): what a side's half loses with each of these LEVs in place of a text's."""
 
 
 @dataclass(frozen=True)
 class ProductContribution:
-    """By the three-level model: a constant, and a product of both sides that is linear in each."""
+    """A share by the three-level model: a constant and a product of both sides, linear in each."""
 
     value: float  # 0 until it is known
     centre: FloatArray  # (size,): c
@@ -59,7 +37,7 @@ class ProductContribution:
         return float(sum(part.sum() for part in self.products))
 
     def of_value(self, value: float) -> ProductContribution:
-        """The same with another whole share: the product stays."""
+        """This contribution with another whole share; the product stays."""
         return replace(self, value=value)
 
     @property
@@ -83,14 +61,14 @@ class ProductContribution:
         return self.losses_along(side, text, along)
 
     def losses_along(self, side: int, text: int, along: FloatArray) -> FloatArray:
-        """(variants,): the same, of the LEVs' products with the direction of the text."""
+        """(variants,): what is lost, by the LEVs' products with the direction of the text."""
         here = self.levs[side][text] @ self.directions[side][text]
         return np.asarray(here - along)
 
 
 @dataclass(frozen=True)
 class FactorContribution:
-    """By a log Bayes factor that is asked again without a text, or with another in its place."""
+    """A share by a log Bayes factor that is computed again without a text, or with another one."""
 
     value: float  # 0 until it is known
     slope: float  # what a nat of it adds to the log Bayes factor of all members
@@ -107,7 +85,7 @@ class FactorContribution:
         return self.slope * self._here
 
     def of_value(self, value: float) -> FactorContribution:
-        """The same with another whole share."""
+        """This contribution with another whole share."""
         return replace(self, value=value)
 
     def shares(self, side: int) -> FloatArray:
@@ -132,6 +110,9 @@ class FactorContribution:
         return 0.5 * self.slope * (self._here - self.factors(*sides))
 
 
+Contribution = ProductContribution | FactorContribution
+
+
 def product_of(
     comparison: Comparison,
     levs: tuple[FloatArray, FloatArray],
@@ -152,7 +133,7 @@ def product_of(
     if population_mean is not None:
         apart = population_mean - genres.middle
         here = here + float(centre.pull[0]) * (apart - (apart @ basis.T) @ basis)
-    sides = comparison.sight.of_side[0][0], comparison.sight.of_side[1][0]
+    sides = comparison.pairs.in_side[0][0], comparison.pairs.in_side[1][0]
     weights = [
         tuple(one[0][of] for one in both)
         for both, of in zip(comparison.weights, sides, strict=True)

@@ -174,7 +174,7 @@ def decide(
         raise OptionError(f"the probability is {probability_same_author}; expected 0 to 1")
     if obstacles:
         return Decided(Decision.UNDECIDED, "; ".join(obstacles))
-    said = f"the probability of one author is {show_probability(probability_same_author)}"
+    said = f"the probability of one author is {say_probability(probability_same_author)}"
     if probability_same_author > 0.5 + delta:
         return Decided(Decision.SAME_AUTHOR, f"{said}, above {0.5 + delta:g}")
     if probability_same_author < 0.5 - delta:
@@ -182,8 +182,18 @@ def decide(
     return Decided(Decision.UNDECIDED, f"{said}, within 0.5 ± {delta:g}")
 
 
-def show_probability(probability: float) -> str:
-    """With three digits; never as 0 or 1, which no evidence makes it."""
-    if probability > 0.999:
-        return "more than 0.999"
-    return "less than 0.001" if probability < 0.001 else f"{probability:.3f}"
+def show_probability(probability: float | None, digits: int = 3) -> str:
+    """A probability as people read it: never 0 or 1, which no evidence makes it; "–" for None."""
+    if probability is None:
+        return "–"
+    least = 10.0**-digits
+    if probability < least:
+        return f"< {least:.{digits}f}"
+    if probability > 1 - least:
+        return f"> {1 - least:.{digits}f}"
+    return f"{probability:.{digits}f}"
+
+
+def say_probability(probability: float) -> str:
+    """A probability within a sentence."""
+    return show_probability(probability).replace("<", "less than").replace(">", "more than")

@@ -9,25 +9,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import BoolArray, FloatArray
+from adhominem.arrays import BoolArray, FloatArray, PairRows
 from adhominem.score.calibration import Conditions, Scores, Weights
 from adhominem.score.decision import probability_same_author
-from adhominem.score.genres import Genres
+from adhominem.score.genres import PairGeometry
 from adhominem.score.members import GenreMember, MemberScorer
-from adhominem.score.three_level import (
-    Evidence,
-    Levels,
-    Sight,
-    compare,
-    restricted,
-    unrestricted,
-)
+from adhominem.score.three_level import Evidence, Levels, Part, compare
 
 _STEP = 0.01  # of the search for the bounds, in decades
 _PRIOR = 2e-4  # how strongly parameters are held to where they start
@@ -40,11 +33,10 @@ _ONE_GENRE = 20.0  # prior odds that two sides that somebody compares are of one
 
 
 @dataclass(frozen=True)
-class Cases:
-    """Cases of known authors under one condition, as the members see them."""
+class Cases(PairRows):
+    """Cases of known authors under one condition, and all that members need of them."""
 
-    genres: tuple[Genres | None, ...]  # that each member knows; None of one with its own layer
-    sights: tuple[Sight | Evidence, ...]  # of a member with its own layer, what that says
+    pairs: tuple[PairGeometry | Evidence, ...]  # for each member: see `MemberScorer.pairs`
     conditions: Conditions
     same_author: BoolArray  # (cases,)
 
@@ -65,38 +57,19 @@ class Fitted:
 
     def scores(self, cases: Cases) -> Scores:
         """What the members say of some cases."""
-        members = [
-            _evidence(*one)
-            for one in zip(self.levels, self.layer_weights, cases.genres, cases.sights, strict=True)
-        ]
-        return _scores(members, cases.conditions)
+        rows = zip(self.levels, self.layer_weights, cases.pairs, strict=True)
+        return Scores.of([_evidence(*row) for row in rows], cases.conditions)
 
     def log_bayes_factor(self, cases: Cases) -> FloatArray:
         """(cases,): without bounds."""
         return self.weights(self.scores(cases))
 
 
-def _evidence(
-    levels: Levels | None, weight: float, genres: Genres | None, sight: Sight | Evidence
-) -> Evidence:
-    if levels is not None and genres is not None and isinstance(sight, Sight):
-        return compare(levels, genres, sight)
-    assert isinstance(sight, Evidence)
-    against = sight.against
-    scaled = None if against is None else (weight * against[0], weight * against[1])
-    return replace(sight, log_bayes_factor=weight * sight.log_bayes_factor, against=scaled)
-
-
-def _scores(members: Sequence[Evidence], conditions: Conditions) -> Scores:
-    against = None
-    if members[0].against is not None:
-        first, second = (
-            np.sum([one.against[side] for one in members if one.against], axis=0) for side in (0, 1)
-        )
-        against = first, second
-    kept = next((one.kept for one in members if one.kept is not None), None)
-    factors = tuple(one.log_bayes_factor for one in members)
-    return Scores(factors, against, kept, np.zeros(len(conditions)), conditions)
+def _evidence(levels: Levels | None, weight: float, pairs: PairGeometry | Evidence) -> Evidence:
+    if isinstance(pairs, Evidence):
+        return pairs.times(weight)
+    assert levels is not None
+    return compare(levels, pairs)
 
 
 def fit(
@@ -164,15 +137,15 @@ class _Fitting:
             for one, weight in zip(fitted.levels, fitted.layer_weights, strict=True)
         ]
         weights = fitted.weights
-        own = [weights.constant]
+        row = [weights.constant]
         if self.with_population:
-            own += [weights.factor, weights.snorm, weights.snorm_constant, weights.snorm_small]
-            own += [float(np.log(weights.usual_deviation))]
-        return np.concatenate([*rows, own])
+            row += [weights.factor, weights.snorm, weights.snorm_constant, weights.snorm_small]
+            row += [float(np.log(weights.usual_deviation))]
+        return np.concatenate([*rows, row])
 
     def unpack(self, values: FloatArray) -> Fitted:
         """What `pack` made these numbers of."""
-        *rows, own = np.split(values, np.cumsum(self.sizes))
+        *rows, last = np.split(values, np.cumsum(self.sizes))
         levels = tuple(
             None if old is None else restricted(row)
             for row, old in zip(rows, self.start.levels, strict=True)
@@ -181,13 +154,13 @@ class _Fitting:
             float(np.exp(row[0])) if old is None else 1.0
             for row, old in zip(rows, self.start.levels, strict=True)
         )
-        return Fitted(levels, layers, self._weights(own))
+        return Fitted(levels, layers, self._weights(last))
 
-    def _weights(self, own: FloatArray) -> Weights:
+    def _weights(self, values: FloatArray) -> Weights:
         names = ("constant", "factor", "snorm", "snorm_constant", "snorm_small")
-        named: dict[str, float] = dict(zip(names, own.tolist(), strict=False))
+        named: dict[str, float] = dict(zip(names, values.tolist(), strict=False))
         if self.with_population:
-            named["usual_deviation"] = float(np.exp(own[-1]))
+            named["usual_deviation"] = float(np.exp(values[-1]))
         return replace(self.start.weights, **named)
 
     def factors(self, values: FloatArray) -> FloatArray:
@@ -195,20 +168,15 @@ class _Fitting:
         return self._factors(self.unpack(values), [None] * len(self.batches))
 
     def _factors(self, fitted: Fitted, known: Sequence[Any]) -> FloatArray:
-        """The same; of each batch, members whose evidence is known are not asked again."""
+        """(cases,): the log Bayes factors; `known` has the evidence of some members, by batch."""
         parts = []
         for batch, evidence in zip(self.batches, known, strict=True):
+            rows = zip(fitted.levels, fitted.layer_weights, batch.pairs, strict=True)
             members = [
-                _evidence(level, weight, genres, sight)
-                if evidence is None or evidence[at] is None
-                else evidence[at]
-                for at, (level, weight, genres, sight) in enumerate(
-                    zip(
-                        fitted.levels, fitted.layer_weights, batch.genres, batch.sights, strict=True
-                    )
-                )
+                _evidence(*row) if evidence is None or evidence[at] is None else evidence[at]
+                for at, row in enumerate(rows)
             ]
-            parts.append(fitted.weights(_scores(members, batch.conditions)))
+            parts.append(fitted.weights(Scores.of(members, batch.conditions)))
         return np.concatenate(parts)
 
     def derivatives(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -216,10 +184,8 @@ class _Fitting:
         fitted = self.unpack(values)
         evidence = [
             [
-                _evidence(*one)
-                for one in zip(
-                    fitted.levels, fitted.layer_weights, batch.genres, batch.sights, strict=True
-                )
+                _evidence(*row)
+                for row in zip(fitted.levels, fitted.layer_weights, batch.pairs, strict=True)
             ]
             for batch in self.batches
         ]
@@ -317,3 +283,38 @@ def fit_one_genre(evidence: FloatArray, is_one: BoolArray) -> tuple[float, float
         values += np.linalg.solve(curvature, gradient)
     slope, constant = float(values[0]) / scale, float(values[1] + np.log(_ONE_GENRE))
     return (slope, constant) if slope > 0 else (0.0, 0.0)
+
+
+# Parameters in a row, each free to be any number, as they are fitted
+
+_POSITIVE = (
+    "known_genre",
+    "unknown_genre",
+    "known_genre_rest",
+    "unknown_genre_rest",
+    "genre_sharpness",
+    "genre_sharpness_alone",
+)
+
+
+def unrestricted(levels: Levels) -> FloatArray:
+    """(parameters,): variances and exponents as logarithms."""
+    values = [getattr(p, f.name) for p in (levels.genre_part, levels.rest) for f in fields(Part)]
+    values += [getattr(levels, name) for name in _POSITIVE]
+    logs = [np.log(max(value, 1e-12)) for value in values]
+    return np.array([*logs, levels.unknown_log_odds, levels.length_power])
+
+
+def restricted(values: FloatArray) -> Levels:
+    """The parameters that `unrestricted` made these numbers of."""
+    *logs, odds, power = values.tolist()
+    positive = [float(np.exp(value)) for value in logs]
+    size = len(fields(Part))
+    names = [field.name for field in fields(Part)]
+    genre_part, rest = (
+        Part(**dict(zip(names, positive[at : at + size], strict=True))) for at in (0, size)
+    )
+    singles = dict(zip(_POSITIVE, positive[2 * size :], strict=True))
+    return Levels(
+        genre_part=genre_part, rest=rest, unknown_log_odds=odds, length_power=power, **singles
+    )

@@ -1,4 +1,8 @@
-"""The genres that a model knows: where their texts lie, and in which directions they differ."""
+"""The genres that a model knows, in which directions they differ, and where texts lie among them.
+
+For the three-level model a text is its coordinates in the directions in which genres differ, and
+its scalar products with other texts in all others: see `PairGeometry`.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import AnyFloats, FloatArray
+from adhominem.arrays import AnyFloats, BoolArray, FloatArray, PairRows
+from adhominem.score.products import Cohort, PairProducts
 
+USUAL_TOKENS = 650.0
+_TOKENS = (60.0, 20_000.0)  # lengths beyond count as these
+_SAME = 1e-8  # of the squared lengths of two texts: nearer to each other, they are one
+_FEWEST = 3  # texts that must be left of a population, for it to be measured without one of them
 _USUAL = 0.5  # share of training texts that are nearer to their centre than is usual
 _NARROW = 1e-6  # of the largest variance: directions with less of it are none
 _FEWEST_GROUPED = 20  # texts: among fewer, two groups are soon seen
@@ -158,3 +167,173 @@ def _best_cut(values: FloatArray) -> int:
     sums = np.cumsum(values)[cuts - 1]  # (cuts,): of the values before each cut
     gaps = sums / cuts - (values.sum() - sums) / (count - cuts)
     return int(cuts[np.argmax(cuts * (count - cuts) * np.square(gaps))])
+
+
+# Where texts lie
+
+
+def noise_of(log_tokens: FloatArray) -> FloatArray:
+    """What a text's length makes of the variance that it adds: 1 at 650 tokens, less if longer."""
+    return np.asarray(np.sqrt(USUAL_TOKENS / np.clip(np.exp(log_tokens), *_TOKENS)))
+
+
+@dataclass(frozen=True)
+class PairGeometry(PairRows):
+    """Where the texts of some pairs lie, from the middle of the known genres, for one member.
+
+    `genre` are coordinates in the directions in which genres differ, `rest` scalar products of what
+    is left. With a population, its mean comes from all its texts but those of the pair itself.
+    """
+
+    genres: Genres
+    in_side: tuple[BoolArray, BoolArray]  # (pairs, texts) each: which texts a side has
+    noise: FloatArray  # (pairs, texts): what a text's length makes of `length`
+    genre: FloatArray  # (pairs, texts, directions)
+    rest: FloatArray  # (pairs, texts, texts)
+    population: PopulationGeometry | None
+
+    @classmethod
+    def of(
+        cls, genres: Genres, pairs: PairProducts, log_tokens: FloatArray, cohort: Cohort | None
+    ) -> PairGeometry:
+        """From products of LEVs; `log_tokens` (pairs, texts) are the texts' lengths."""
+        present = pairs.in_side[0] | pairs.in_side[1]  # (pairs, texts)
+        genre = genres.coordinates(pairs.to_genres) * present[:, :, None]
+        to_middle = genres.to_middle(pairs.to_genres) * present  # (pairs, texts)
+        rest = pairs.between - to_middle[:, :, None] - to_middle[:, None, :] + genres.middle_square
+        rest *= present[:, :, None] & present[:, None, :]
+        rest /= genres.usual**2
+        rest -= genre @ genre.transpose(0, 2, 1)
+        population = None
+        if cohort is not None:
+            population = PopulationGeometry.of(genres, pairs, cohort, genre, to_middle)
+        return cls(genres, pairs.in_side, noise_of(log_tokens), genre, rest, population)
+
+    @property
+    def present(self) -> BoolArray:
+        """(pairs, texts): which texts there are."""
+        return self.in_side[0] | self.in_side[1]
+
+
+@dataclass(frozen=True)
+class PopulationGeometry(PairRows):
+    """Where a population lies for one member, for each pair without the texts of that pair."""
+
+    texts: FloatArray  # (pairs,)
+    authors: FloatArray  # (pairs,): several texts by one person say less of c
+    noise: FloatArray  # (pairs,): of its texts on average
+    mean: FloatArray  # (pairs, directions)
+    mean_square: FloatArray  # (pairs,): rest
+    to_mean: FloatArray  # (pairs, texts): rest
+    kept: BoolArray  # (pairs, cohort): which texts of the cohort are none of the pair's
+    cohort: FloatArray  # (cohort, directions); or (pairs, cohort, directions), if it differs
+    cohort_squares: FloatArray  # (cohort,), or (pairs, cohort): rest
+    cohort_to_mean: FloatArray  # (pairs, cohort): rest
+    to_cohort: FloatArray  # (pairs, texts, cohort): rest
+    inside: FloatArray  # (pairs, texts): how many copies of a text stood in the population
+
+    @classmethod
+    def of(
+        cls,
+        genres: Genres,
+        pairs: PairProducts,
+        cohort: Cohort,
+        genre: FloatArray,
+        to_middle: FloatArray,
+    ) -> PopulationGeometry:
+        """From products of LEVs."""
+        others = Others.of(pairs, cohort)
+        unit, square = genres.usual**2, genres.middle_square
+        mean = genres.coordinates(others.mean_to_genres)  # (pairs, directions)
+        middle = genres.to_middle(others.mean_to_genres)  # (pairs,)
+        coordinates = genres.coordinates(cohort.to_genres)  # (cohort, directions)
+        cohort_middle = genres.to_middle(cohort.to_genres)  # (cohort,)
+
+        def rest(
+            products: FloatArray, one: FloatArray, other: FloatArray, inside: FloatArray
+        ) -> FloatArray:
+            return (products - one - other + square) / unit - inside
+
+        return cls(
+            texts=others.texts,
+            authors=others.texts * (cohort.authors / cohort.texts),
+            noise=np.full(len(pairs), float(noise_of(cohort.log_tokens).mean())),
+            mean=mean,
+            mean_square=rest(others.square, middle, middle, np.square(mean).sum(axis=1)),
+            to_mean=rest(
+                others.to_mean, to_middle, middle[:, None], np.einsum("ptr,pr->pt", genre, mean)
+            ),
+            kept=others.kept,
+            cohort=coordinates,
+            cohort_squares=rest(
+                cohort.squares, cohort_middle, cohort_middle, np.square(coordinates).sum(axis=1)
+            ),
+            cohort_to_mean=rest(
+                others.cohort_to_mean, cohort_middle, middle[:, None], mean @ coordinates.T
+            ),
+            to_cohort=rest(
+                pairs.to_cohort, to_middle[:, :, None], cohort_middle, genre @ coordinates.T
+            ),
+            inside=others.inside,
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[PopulationGeometry]) -> PopulationGeometry:
+        """The pairs of several in a row, whose populations are as large."""
+        return super().joined([part._by_pair() for part in parts])
+
+    def _by_pair(self) -> PopulationGeometry:
+        """The same, with the cohort once for each pair."""
+        if self.cohort.ndim == 3:
+            return self
+        return replace(
+            self,
+            cohort=np.broadcast_to(self.cohort, (len(self.texts), *self.cohort.shape)),
+            cohort_squares=np.broadcast_to(self.cohort_squares, self.kept.shape),
+        )
+
+
+@dataclass(frozen=True)
+class Others:
+    """The population of each pair: all of its texts but those of the pair itself.
+
+    Where texts are compared that stand in their own population, each would be measured by itself.
+    """
+
+    texts: FloatArray  # (pairs,): how many
+    square: FloatArray  # (pairs,): of their mean
+    to_mean: FloatArray  # (pairs, texts): of the pair's texts with it
+    mean_to_genres: FloatArray  # (pairs, genres)
+    kept: BoolArray  # (pairs, cohort): which texts of the cohort are others
+    cohort_to_mean: FloatArray  # (pairs, cohort)
+    inside: FloatArray  # (pairs, texts): how many copies of each text stand in the population
+
+    @classmethod
+    def of(cls, pairs: PairProducts, cohort: Cohort) -> Others:
+        """Texts of a pair are known in the population by their distance, which is none."""
+        n, present = cohort.texts, pairs.in_side[0] | pairs.in_side[1]
+        squares = np.einsum("ptt->pt", pairs.between)[:, :, None] + cohort.squares
+        copies = squares - 2 * pairs.to_cohort <= _SAME * squares  # (pairs, texts, cohort)
+        copies &= present[:, :, None]
+        taken = np.zeros_like(copies[:, 0])  # (pairs, cohort)
+        for of_text in copies.transpose(1, 0, 2):  # each text of the cohort is a copy of one
+            of_text &= ~taken
+            taken |= of_text
+        copies &= (n - copies.sum(axis=(1, 2)) >= _FEWEST)[:, None, None]
+        inside = copies.sum(axis=2).astype(np.float64)  # (pairs, texts)
+        copied = copies.any(axis=1)  # (pairs, cohort)
+        left = n - copied.sum(axis=1).astype(np.float64)  # (pairs,)
+        # The mean of the others is the sum of all less that of the copies.
+        with_all = copied @ cohort.to_mean  # (pairs,)
+        among = np.einsum("ps,pst,pt->p", inside, pairs.between, inside)
+        to_copied = np.einsum("ps,pst->pt", inside, pairs.between)  # (pairs, texts)
+        cohort_to_copied = np.einsum("pt,ptc->pc", inside, pairs.to_cohort)  # (pairs, cohort)
+        return cls(
+            texts=left,
+            square=(n**2 * cohort.square - 2 * n * with_all + among) / left**2,
+            to_mean=(n * pairs.to_mean - to_copied) / left[:, None],
+            mean_to_genres=(n * cohort.mean_to_genres - copied @ cohort.to_genres) / left[:, None],
+            kept=~copied,
+            cohort_to_mean=(n * cohort.to_mean - cohort_to_copied) / left[:, None],
+            inside=inside,
+        )

@@ -1,7 +1,7 @@
 """Whether a text looks as if a machine had written it.
 
-A language model is no author whom the known texts could tell of: on somebody's topic it passes for
-him, and two of its texts pass for one person's. How a LEV would have to differ is learnt by a
+A language model is not an author that known texts could reveal: on somebody's topic it passes for
+them, and two of its texts pass for one person's. How a LEV would have to differ is learnt by a
 logistic regression of texts by machines against texts by people of several genres; the limit is
 so high that of each genre, seen or not, hardly a text by a person lies beyond it. So what lies
 beyond looks machine-written; what does not may be so all the same.
@@ -91,14 +91,16 @@ def _regression(
     )
     deviation = np.sqrt(np.average(np.square(rows - np.average(rows, 0, counts)), 0, counts))
     scale = 1 / max(float(deviation.mean()), 1e-12)  # one for all: LEVs are made to be compared so
-    seen = np.concatenate([rows * scale, np.ones((len(rows), 1))], axis=1)  # (documents, size + 1)
+    inputs = np.concatenate(
+        [rows * scale, np.ones((len(rows), 1))], axis=1
+    )  # (documents, size + 1)
     ridge = np.append(np.full(rows.shape[1], _RIDGE), 0.0)
-    solved = np.zeros(seen.shape[1])
+    solved = np.zeros(inputs.shape[1])
     for _ in range(_STEPS):
-        probability = 1 / (1 + np.exp(-np.clip(seen @ solved, -30, 30)))
-        gradient = seen.T @ (counts * (is_machine - probability)) - ridge * solved
+        probability = 1 / (1 + np.exp(-np.clip(inputs @ solved, -30, 30)))
+        gradient = inputs.T @ (counts * (is_machine - probability)) - ridge * solved
         curvature = counts * np.maximum(probability * (1 - probability), 1e-6)
-        step = np.linalg.solve((seen * curvature[:, None]).T @ seen + np.diag(ridge), gradient)
+        step = np.linalg.solve((inputs * curvature[:, None]).T @ inputs + np.diag(ridge), gradient)
         largest = float(np.abs(step).max())
         solved += step * min(1.0, 5.0 / max(largest, 1e-12))  # no leap where classes part cleanly
         if largest < _ENOUGH:

@@ -11,10 +11,9 @@ import numpy as np
 
 from adhominem.arrays import AnyLevs, FloatArray, IntArray, Levs, Rows, SparseRows
 from adhominem.errors import OptionError
-from adhominem.pairs.duplicates import Fingerprint, fingerprint
-from adhominem.pairs.passages import Hashes
+from adhominem.pairs.passages import Fingerprint, Hashes, fingerprint
 from adhominem.score.genres import Group
-from adhominem.score.rows import column_means
+from adhominem.score.products import column_means
 from adhominem.text.files import Document
 
 _Levs = TypeVar("_Levs", bound=AnyLevs)
@@ -81,7 +80,7 @@ class Population:
 
     @property
     def authors(self) -> float:
-        """By how many people its texts seem to be."""
+        """How many people seem to have written its texts."""
         return self.seeming_authors or float(self.texts)
 
     @property

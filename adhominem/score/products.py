@@ -2,30 +2,92 @@
 
 Of the many thousand numbers of a LEV, only its products with the other texts of its pair, with the
 centres of the known genres, and with the texts of the population (the *cohort*) take part, so each
-LEV is read once.
+LEV is read once. All products are in double precision; a row that was chosen several times is
+multiplied once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from adhominem.arrays import (
+    AnyFloats,
+    AnyLevs,
     BoolArray,
     FloatArray,
     IntArray,
+    Levs,
     Rows,
     SparseRows,
     is_finite,
     joined,
 )
+from adhominem.compiled import compiled
 from adhominem.errors import OptionError
-from adhominem.score.rows import products, row_products, squares
 
-_SAME = 1e-8  # of the squared lengths of two texts: nearer to each other, they are one
-_FEWEST = 3  # texts that must be left of a population, for it to be measured without one of them
+_COLUMNS_AT_ONCE = 4_096  # of plain rows, in double precision
+_PLAIN_AT_ONCE = 512  # plain rows
+_ROWS_AT_ONCE = 128  # sparse rows that are made plain for a product of matrices: some 30 MB
+_NOT_WORTH_TURNING = 16  # sparse rows: by columns, plain rows are read faster, once turned
+_NOT_WORTH_TURNING_IN_C = 64  # the same, where the products are in C
+_FEW = 48  # rows: by fewer, sparse rows are multiplied number by number
+_COMPILED = 256  # rows: by more, tables by column would take much memory
+_RARE = 0.05  # share of rows: in columns that fewer of them have, numbers are multiplied one by one
+
+
+Sides = AnyLevs | Rows | Sequence[AnyLevs | Rows]  # (pairs, size), one text a side; or sets
+
+
+def numbered(first: Sides, second: Sides) -> tuple[Any, IntArray, IntArray]:
+    """The texts of both sides of pairs, and (pairs, texts) of each side their numbers.
+
+    Sides come as a table (pairs, size) of one text each, or as tables (texts, size), of which one
+    of one text may be a row. Where a side has fewer texts than others, -1 stands.
+    """
+    tables, numbers = [], []
+    begin = 0
+    for sides in (first, second):
+        if isinstance(sides, np.ndarray | SparseRows | Levs) and sides.ndim == 2:
+            tables.append(sides)
+            counts = np.ones(len(sides), dtype=np.int64)
+        else:
+            sets = [np.atleast_2d(x) if isinstance(x, np.ndarray) else x for x in sides]
+            tables += sets
+            counts = np.array([len(levs) for levs in sets], dtype=np.int64)
+        if counts.min(initial=1) == 0:
+            raise OptionError("a side without documents; expected at least one")
+        places = np.arange(counts.max(initial=1))
+        ends = begin + np.cumsum(counts)
+        rows = (ends - counts)[:, None] + places  # (pairs, texts)
+        numbers.append(np.where(places < counts[:, None], rows, -1))
+        begin = int(ends[-1]) if len(ends) else begin
+    return tables[0] if len(tables) == 1 else joined(tables), numbers[0], numbers[1]
+
+
+@dataclass(frozen=True)
+class MemberTexts:
+    """The LEVs of some texts, in the columns of one member: a pair has them by their numbers."""
+
+    levs: Rows  # (texts, size)
+    log_tokens: FloatArray  # (texts,)
+    between: FloatArray | None = None  # (texts, texts): all products, where many pairs are made
+    to_genres: FloatArray | None = None  # (texts, genres): the same with the centres of genres
+
+    def with_products(self, centres: FloatArray, like: MemberTexts | None = None) -> MemberTexts:
+        """These texts with all products; those with each other are those of `like`, if given."""
+        if not is_finite(self.levs):
+            raise _not_finite()
+        between = products(self.levs, self.levs) if like is None else like.between
+        return replace(self, between=between, to_genres=products(self.levs, centres))
+
+
+def _not_finite() -> OptionError:
+    return OptionError("a LEV is not finite; expected numbers: encode its text again")
 
 
 @dataclass(frozen=True)
@@ -33,6 +95,8 @@ class Cohort:
     """The texts of a population, as far as they are kept, in products."""
 
     texts: int  # of the population
+    authors: float  # by how many people they seem to be
+    log_tokens: FloatArray  # (cohort,)
     square: float  # of the population's mean
     squares: FloatArray  # (cohort,): of each text
     to_mean: FloatArray  # (cohort,)
@@ -41,77 +105,139 @@ class Cohort:
 
 
 @dataclass(frozen=True)
-class PairProducts:
-    """Of some pairs, each with as many texts: what is missing of them is in neither side."""
+class PopulationPart:
+    """A population in the columns of one member."""
 
-    of_side: tuple[BoolArray, BoolArray]  # (pairs, texts) each: which texts a side has
+    texts: int
+    authors: float  # by how many people they seem to be
+    source: Rows  # (cohort, size): the LEVs of its texts, or those that they are chosen from
+    log_tokens: FloatArray  # (cohort,)
+    lev_mean: FloatArray | None = None  # (size,): of all its texts, where some were left out
+    numbers: IntArray | None = None  # (cohort,): where its texts are in `source`
+    memory: list[tuple[FloatArray, Cohort]] = field(
+        default_factory=list, repr=False, compare=False
+    )  # the cohort that was made last, and of which centres
+
+    @classmethod
+    def of(cls, levs: Rows, log_tokens: FloatArray) -> PopulationPart:
+        """From the LEVs (texts, size) of all its texts."""
+        return cls(len(levs), len(levs), levs, log_tokens)
+
+    @classmethod
+    def among(
+        cls, texts: MemberTexts, numbers: IntArray, authors: float | None = None
+    ) -> PopulationPart:
+        """From the numbers of texts whose products are known."""
+        tokens = texts.log_tokens[numbers]
+        count = len(numbers)
+        return cls(count, authors or float(count), texts.levs, tokens, numbers=numbers)
+
+    @property
+    def levs(self) -> Rows:
+        """(cohort, size): the LEVs of its texts, or of some of them."""
+        return self.source if self.numbers is None else self.source[self.numbers]
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """(size,): the mean LEV of all its texts."""
+        return column_means(self.levs) if self.lev_mean is None else self.lev_mean
+
+    def cohort(self, centres: FloatArray, texts: MemberTexts) -> Cohort:
+        """The products of its texts with each other and with the centres of genres."""
+        if self.numbers is not None and texts.between is not None and texts.to_genres is not None:
+            between = texts.between[np.ix_(self.numbers, self.numbers)]
+            return make_cohort(
+                between, texts.to_genres[self.numbers], self.log_tokens, self.authors
+            )
+        if not self.memory or self.memory[0][0] is not centres:
+            cohort = Cohort(
+                texts=self.texts,
+                authors=self.authors,
+                log_tokens=self.log_tokens,
+                square=float(self.mean @ self.mean),
+                squares=squares(self.levs),
+                to_mean=products(self.levs, self.mean[None])[:, 0],
+                to_genres=products(self.levs, centres),
+                mean_to_genres=centres @ self.mean,
+            )
+            self.memory[:] = [(centres, cohort)]
+        return self.memory[0][1]
+
+
+def make_cohort(
+    between: FloatArray,
+    to_genres: FloatArray,
+    log_tokens: FloatArray,
+    authors: float | None = None,
+) -> Cohort:
+    """The cohort that is the whole population: its products (texts, texts), (texts, genres)."""
+    return Cohort(
+        texts=len(between),
+        authors=authors or float(len(between)),
+        log_tokens=log_tokens,
+        square=float(between.mean()),
+        squares=np.diag(between),
+        to_mean=between.mean(axis=1),
+        to_genres=to_genres,
+        mean_to_genres=to_genres.mean(axis=0),
+    )
+
+
+@dataclass(frozen=True)
+class PairProducts:
+    """The products that some pairs need, each with as many texts: padding is in neither side."""
+
+    in_side: tuple[BoolArray, BoolArray]  # (pairs, texts) each: which texts a side has
     between: FloatArray  # (pairs, texts, texts)
     to_genres: FloatArray  # (pairs, texts, genres)
     to_mean: FloatArray  # (pairs, texts): with the population's mean; or zeros
     to_cohort: FloatArray  # (pairs, texts, cohort)
 
     @classmethod
-    def of_levs(
+    def of(
         cls,
-        first: Sequence[Rows] | Rows,
-        second: Sequence[Rows] | Rows,
-        genres: FloatArray,
-        mean: FloatArray | None,
-        cohort: Rows | None,
+        texts: MemberTexts,
+        first: IntArray,
+        second: IntArray,
+        centres: FloatArray,
+        population: PopulationPart | None = None,
     ) -> PairProducts:
-        """From the LEVs (texts, size) of both sides of each pair; or (pairs, size), a text each."""
-        counts = [_counts(side) for side in (first, second)]
-        if min(side.min(initial=1) for side in counts) == 0:
-            raise OptionError("a side without documents; expected at least one")
-        longest, pairs = int((counts[0] + counts[1]).max(initial=0)), len(first)
-        place = np.arange(longest)
-        in_first = place < counts[0][:, None]  # (pairs, texts)
-        in_second = ~in_first & (place < (counts[0] + counts[1])[:, None])
-        rows = joined([_texts(side, genres.shape[1]) for side in (first, second)])
-        numbers = np.full((pairs, longest), -1)  # of the rows
-        numbers[in_first] = np.arange(counts[0].sum())
-        numbers[in_second] = counts[0].sum() + np.arange(counts[1].sum())
+        """From the numbers (pairs, texts) of each side's texts; -1 where a side has fewer."""
+        numbers = np.concatenate([first, second], axis=1)  # (pairs, texts)
+        present = numbers >= 0
+        in_first = present & (np.arange(numbers.shape[1]) < first.shape[1])
+        in_side = in_first, present & ~in_first
+        if texts.between is not None and texts.to_genres is not None:
+            between = texts.between[numbers[:, :, None], numbers[:, None, :]]
+            to_cohort = np.zeros((*numbers.shape, 0))
+            to_mean = np.zeros(numbers.shape)
+            if population is not None:
+                to_cohort = texts.between[numbers[:, :, None], population.numbers]
+                to_mean = to_cohort.mean(axis=2)
+            return cls(in_side, between, texts.to_genres[numbers], to_mean, to_cohort)
+        rows, used = texts.levs, np.unique(numbers[present])
+        if len(used) < len(rows):
+            rows = rows[used]
+            numbers = np.where(present, np.searchsorted(used, numbers), -1)
         if isinstance(rows, SparseRows):  # each text is multiplied once, however often it is there
             distinct, which = rows.distinct()
-            rows, numbers = distinct.packed, np.where(numbers < 0, -1, which[numbers])
+            rows, numbers = distinct.packed, np.where(present, which[numbers], -1)
         if not is_finite(rows):
-            raise OptionError("a LEV is not finite; expected numbers: encode its text again")
-        to_mean = np.zeros((len(rows), 1)) if mean is None else products(rows, mean[None])
-        kept = np.zeros((len(rows), 0)) if cohort is None else products(rows, cohort)
+            raise _not_finite()
+        to_mean, to_cohort = np.zeros((len(rows), 1)), np.zeros((len(rows), 0))
+        if population is not None:
+            to_mean = products(rows, population.mean[None])
+            to_cohort = products(rows, population.levs)
         return cls(
-            (in_first, in_second),
+            in_side,
             _between(rows, numbers),
-            _for_pairs(products(rows, genres), numbers),
+            _for_pairs(products(rows, centres), numbers),
             _for_pairs(to_mean, numbers)[:, :, 0],
-            _for_pairs(kept, numbers),
+            _for_pairs(to_cohort, numbers),
         )
 
     def __len__(self) -> int:
         return len(self.between)
-
-    def __getitem__(self, chosen: slice) -> PairProducts:
-        first, second = self.of_side
-        return PairProducts(
-            (first[chosen], second[chosen]),
-            self.between[chosen],
-            self.to_genres[chosen],
-            self.to_mean[chosen],
-            self.to_cohort[chosen],
-        )
-
-
-def _texts(side: Sequence[Rows] | Rows, size: int) -> Rows:
-    """(texts, size): those of a side of all pairs in a row."""
-    if isinstance(side, SparseRows) or (isinstance(side, np.ndarray) and side.ndim == 2):
-        return side
-    return joined(list(side)) if len(side) else np.zeros((0, size))
-
-
-def _counts(side: Sequence[Rows] | Rows) -> IntArray:
-    """(pairs,): how many texts a side of each pair has."""
-    if isinstance(side, np.ndarray | SparseRows) and side.ndim == 2:
-        return np.ones(len(side), dtype=np.int64)
-    return np.array([len(levs) for levs in side], dtype=np.int64)
 
 
 def _for_pairs(of_rows: FloatArray, numbers: IntArray) -> FloatArray:
@@ -139,99 +265,180 @@ def _between(rows: Rows, numbers: IntArray) -> FloatArray:
     return between
 
 
-@dataclass(frozen=True)
-class Others:
-    """The population of each pair: all of its texts but those of the pair itself.
-
-    Where texts are compared that stand in their own population, each would be measured by itself.
-    """
-
-    texts: FloatArray  # (pairs,): how many
-    square: FloatArray  # (pairs,): of their mean
-    to_mean: FloatArray  # (pairs, texts): of the pair's texts with it
-    mean_to_genres: FloatArray  # (pairs, genres)
-    kept: BoolArray  # (pairs, cohort): which texts of the cohort are others
-    cohort_to_mean: FloatArray  # (pairs, cohort)
-    inside: FloatArray  # (pairs, texts): how many copies of each text stand in the population
-
-    @classmethod
-    def of(cls, pairs: PairProducts, cohort: Cohort) -> Others:
-        """Texts of a pair are known in the population by their distance, which is none."""
-        n, present = cohort.texts, pairs.of_side[0] | pairs.of_side[1]
-        squares = np.einsum("ptt->pt", pairs.between)[:, :, None] + cohort.squares
-        copies = squares - 2 * pairs.to_cohort <= _SAME * squares  # (pairs, texts, cohort)
-        copies &= present[:, :, None]
-        taken = np.zeros_like(copies[:, 0])  # (pairs, cohort)
-        for of_text in copies.transpose(1, 0, 2):  # each text of the cohort is a copy of one
-            of_text &= ~taken
-            taken |= of_text
-        copies &= (n - copies.sum(axis=(1, 2)) >= _FEWEST)[:, None, None]
-        inside = copies.sum(axis=2).astype(np.float64)  # (pairs, texts)
-        copied = copies.any(axis=1)  # (pairs, cohort)
-        left = n - copied.sum(axis=1).astype(np.float64)  # (pairs,)
-        # The mean of the others is the sum of all less that of the copies.
-        with_all = copied @ cohort.to_mean  # (pairs,)
-        among = np.einsum("ps,pst,pt->p", inside, pairs.between, inside)
-        to_copied = np.einsum("ps,pst->pt", inside, pairs.between)  # (pairs, texts)
-        cohort_to_copied = np.einsum("pt,ptc->pc", inside, pairs.to_cohort)  # (pairs, cohort)
-        return cls(
-            texts=left,
-            square=(n**2 * cohort.square - 2 * n * with_all + among) / left**2,
-            to_mean=(n * pairs.to_mean - to_copied) / left[:, None],
-            mean_to_genres=(n * cohort.mean_to_genres - copied @ cohort.to_genres) / left[:, None],
-            kept=~copied,
-            cohort_to_mean=(n * cohort.to_mean - cohort_to_copied) / left[:, None],
-            inside=inside,
-        )
+# Products of rows, of plain arrays and of sparse rows
 
 
-@dataclass(frozen=True)
-class Table:
-    """All products of some LEVs with each other and with the genres: many pairs among few texts."""
-
-    levs: Rows  # (texts, size)
-    between: FloatArray  # (texts, texts)
-    to_genres: FloatArray  # (texts, genres)
-
-    @classmethod
-    def of(cls, levs: Rows, genres: FloatArray) -> Table:
-        """From LEVs (texts, size), and the centres of genres (genres, size)."""
-        if not is_finite(levs):
-            raise OptionError("a LEV is not finite; expected numbers: encode its text again")
-        return cls(levs, products(levs, levs), products(levs, genres))
-
-    def with_genres(self, genres: FloatArray) -> Table:
-        """The same texts, and other genres."""
-        return Table(self.levs, self.between, products(self.levs, genres))
-
-    def cohort(self, chosen: IntArray) -> Cohort:
-        """Some of the texts as a population."""
-        return make_cohort(self.between[np.ix_(chosen, chosen)], self.to_genres[chosen])
-
-    def pairs(
-        self, first: IntArray, second: IntArray, population: IntArray | None = None
-    ) -> PairProducts:
-        """Pairs of sides (pairs, texts of a side) each, and the texts of their population."""
-        texts = np.concatenate([first, second], axis=1)  # (pairs, texts)
-        in_first = np.broadcast_to(np.arange(texts.shape[1]) < first.shape[1], texts.shape)
-        between = self.between[texts[:, :, None], texts[:, None, :]]
-        to_cohort = np.zeros((*texts.shape, 0))
-        if population is not None:
-            to_cohort = self.between[texts[:, :, None], population]
-        to_mean = to_cohort.mean(axis=2) if population is not None else np.zeros(texts.shape)
-        return PairProducts(
-            (in_first, ~in_first), between, self.to_genres[texts], to_mean, to_cohort
-        )
+def columns_in_parts(count: int) -> Iterator[slice]:
+    """A few columns at a time: LEVs may have many thousand."""
+    for at in range(0, count, _COLUMNS_AT_ONCE):
+        yield slice(at, at + _COLUMNS_AT_ONCE)
 
 
-def make_cohort(between: FloatArray, to_genres: FloatArray) -> Cohort:
-    """The cohort that is the whole population: its products (texts, texts), (texts, genres)."""
-    count, squares = len(between), np.diag(between)
-    return Cohort(
-        texts=count,
-        square=float(between.mean()),
-        squares=squares,
-        to_mean=between.mean(axis=1),
-        to_genres=to_genres,
-        mean_to_genres=to_genres.mean(axis=0),
-    )
+def products(first: Rows, second: Rows) -> FloatArray:
+    """(first rows, second rows): the scalar product of each row with each."""
+    if isinstance(first, SparseRows):
+        rows, which = first.distinct()
+        module = compiled("adhominem.score._rows")
+        if module is not None and second is not first and len(second) <= _COMPILED:
+            table = _compiled_products(module, rows, second)
+        elif not isinstance(second, SparseRows):
+            few = len(second) < _FEW
+            table = _with_few(rows, second) if few else _in_blocks(rows, second)
+        else:
+            others, which_others = (rows, which) if second is first else second.distinct()
+            table = _sparse_products(rows, others)
+            if others is not second:
+                table = table[:, which_others]
+        return table if rows is first else table[which]
+    if isinstance(second, SparseRows):
+        return products(second, first).T
+    total = np.zeros((len(first), len(second)))
+    for columns in columns_in_parts(first.shape[1]):
+        transposed = second[:, columns].astype(np.float64).T
+        for at in range(0, len(first), _PLAIN_AT_ONCE):
+            part = slice(at, at + _PLAIN_AT_ONCE)
+            total[part] += first[part, columns].astype(np.float64) @ transposed
+    return total
+
+
+def row_products(first: Rows, second: Rows) -> FloatArray:
+    """(rows,): the scalar product of each row with that beside it."""
+    if isinstance(first, SparseRows) and isinstance(second, SparseRows):
+        return _sparse_row_products(first, second)
+    total = np.zeros(len(first))
+    for at in range(0, len(first), _ROWS_AT_ONCE):
+        rows = slice(at, at + _ROWS_AT_ONCE)
+        pair = (np.asarray(side[rows], np.float64) for side in (first, second))
+        total[rows] = np.einsum("ij,ij->i", *pair)
+    return total
+
+
+def squares(rows: Rows) -> FloatArray:
+    """(rows,): the squared length of each."""
+    if not isinstance(rows, SparseRows):
+        return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    distinct, which = rows.distinct()
+    packed = distinct.packed
+    sums = packed.sums(np.square(packed.values, dtype=np.float64))
+    return sums if distinct is rows else sums[which]
+
+
+def column_means(rows: Rows) -> FloatArray:
+    """(size,): the mean of each number."""
+    if isinstance(rows, SparseRows):
+        packed = rows.packed
+        total = np.bincount(packed.places, packed.values.astype(np.float64), rows.size)
+        return np.asarray(total / len(rows))
+    return np.asarray(np.mean(rows, axis=0, dtype=np.float64))
+
+
+def _compiled_products(module: Any, rows: SparseRows, others: Rows) -> FloatArray:
+    """(rows, others): number by number, in C."""
+    packed = rows.packed
+    result = np.empty((len(rows), len(others)))
+    if isinstance(others, SparseRows):
+        turned, table = True, others.by_column
+    else:
+        kept_by_column = others.flags.f_contiguous  # as centres of genres are: nothing is copied
+        turned = kept_by_column or len(rows) > _NOT_WORTH_TURNING_IN_C
+        table = np.ascontiguousarray(others.T if turned else others)
+        if table.dtype not in (np.float32, np.float64):
+            table = table.astype(np.float64)
+    places, values = packed.places.astype(np.uint32), packed.values.astype(np.float64, copy=False)
+    module.products(packed.begins, packed.ends, places, values, table, turned, result)
+    return result
+
+
+def _with_few(rows: SparseRows, others: AnyFloats) -> FloatArray:
+    """(rows, others): only the columns that a row has are looked at."""
+    table = np.empty((len(rows), len(others)))
+    if len(rows) < _NOT_WORTH_TURNING and not others.flags.f_contiguous:
+        for at, result in enumerate(table):
+            places, values = rows.row(at)
+            columns = others.take(places, axis=1).astype(np.float64, copy=False)
+            np.dot(columns, values.astype(np.float64), out=result)
+        return table
+    by_column = np.ascontiguousarray(others.T, dtype=np.float64)  # (size, others); maybe as it is
+    for at, result in enumerate(table):
+        places, values = rows.row(at)
+        np.dot(values.astype(np.float64), by_column.take(places, axis=0), out=result)
+    return table
+
+
+def _sparse_products(rows: SparseRows, others: SparseRows) -> FloatArray:
+    """(rows, others): in common columns by products of matrices, in rare ones number by number."""
+    if len(rows) < min(_FEW, len(others)):
+        return _with_few(others, rows.astype(np.float64)).T
+    if len(others) < _FEW:
+        return _with_few(rows, others.astype(np.float64))
+    often = np.bincount(others.packed.places, minlength=others.size)  # (size,)
+    common = often > _RARE * len(others)
+    parts = [
+        (rows.columns(chosen), others.columns(chosen) if others is not rows else None)
+        for chosen in (common, ~common & (often > 0))
+    ]
+    (here, there), (here_rare, there_rare) = parts
+    table = _in_blocks(here, here if there is None else there)
+    _add_rare(table, here_rare, here_rare if there_rare is None else there_rare)
+    return table
+
+
+def _add_rare(table: FloatArray, rows: SparseRows, others: SparseRows) -> None:
+    """Add the products of packed rows to a table (rows, others), each two numbers of a column."""
+    by_column = np.argsort(others.places, kind="stable")
+    owners, values = others.owners[by_column], others.values[by_column].astype(np.float64)
+    ends = np.cumsum(np.bincount(others.places, minlength=others.size))  # (size,)
+    begins = np.append(0, ends[:-1])[: others.size]
+    at_once = max(1, _ROWS_AT_ONCE * _FEW // len(others))
+    for at in range(0, len(rows), at_once):
+        block = rows[at : at + at_once].packed
+        counts = (ends - begins)[block.places]  # (numbers,): how many others each is multiplied by
+        steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        items = np.repeat(begins[block.places], counts) + steps
+        target = np.repeat(block.owners * len(others), counts) + owners[items]
+        product = np.repeat(block.values, counts) * values[items]
+        sums = np.bincount(target, product, len(block) * len(others))
+        table[at : at + at_once] += sums.reshape(len(block), len(others))
+
+
+def _in_blocks(rows: Rows, others: Rows) -> FloatArray:
+    """(rows, others): as products of matrices, of which some rows are made plain at a time."""
+    alike = rows is others
+    table = np.zeros((len(rows), len(others)))
+    here, there = (np.zeros((_ROWS_AT_ONCE, rows.shape[1])) for _ in range(2))
+    for begin in range(0, len(rows), _ROWS_AT_ONCE):
+        chosen = slice(begin, begin + _ROWS_AT_ONCE)
+        block = _plain(rows[chosen], here)
+        for at in range(begin if alike else 0, len(others), _ROWS_AT_ONCE):
+            beside = slice(at, at + _ROWS_AT_ONCE)
+            table[chosen, beside] = block @ _plain(others[beside], there).T
+            if alike and at > begin:
+                table[beside, chosen] = table[chosen, beside].T
+    return table
+
+
+def _plain(rows: Rows, space: FloatArray) -> FloatArray:
+    """(rows, size): the rows as a plain array, in a space for more of them."""
+    block = space[: len(rows)]
+    if isinstance(rows, SparseRows):
+        block[:] = 0
+        rows.fill(block)
+    else:
+        block[:] = rows
+    return block
+
+
+def _sparse_row_products(first: SparseRows, second: SparseRows) -> FloatArray:
+    """(rows,): a first row is made plain, and looked up at the places of the second ones."""
+    total = np.zeros(len(first))
+    plain = np.zeros(first.size)
+    here, made = first.places[:0], (0, 0)
+    for at in np.argsort(first.begins, kind="stable").tolist():  # so that it is the same for long
+        if made != (first.begins[at], first.ends[at]):
+            plain[here] = 0
+            here, values = first.row(at)
+            plain[here] = values
+            made = first.begins[at], first.ends[at]
+        places, values = second.row(at)
+        total[at] = plain.take(places).dot(values.astype(np.float64))
+    return total

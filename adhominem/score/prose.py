@@ -1,7 +1,7 @@
 """Whether a text is running prose of a kind that a model knows, and if not, in what it departs.
 
 A model is made for prose: another language, source code, lists, tables, verse and badly read scans
-get a number from it as well, which means nothing. They are told by rates of the text itself
+get a number from it as well, which means nothing. They are recognised by rates of the text itself
 (`text.prose_rates`), not by its LEV, since a LEV shows what an encoder was trained to see.
 
 Each rate of a text is compared with its mean in a genre, in standard deviations within genres. A
@@ -34,7 +34,7 @@ _IS_SHARE = np.array([rate != "word_length" for rate in RATES])
 
 _POWER = 3  # of the norm: one great departure counts for more than several small ones
 _WITHIN = 0.99  # of the texts of a genre lie within the limit
-_TRIMMED = 0.04  # of the texts of a genre, the farthest: much of it is no prose
+_TRIMMED = 0.04  # of the texts of a genre, the farthest: much of it is not prose
 _ROUNDS = 3  # of fitting and trimming
 _LONG = 300  # tokens of the texts that means are taken of
 _LENGTHS = (130, 230, 500, 1_000)  # tokens that part short texts from longer ones

@@ -3,7 +3,7 @@
     LEVs of two sides ─ each member's evidence ─ added up and weighed ─ within bounds
 
 A side is one text or several by one author; sides come as a pair, as many pairs, or as all pairs
-of a corpus. A LEV here is those of the members in a row, of which each sees its own, and last the
+of a corpus. A LEV here is those of the members in a row, and last the
 logarithm of the number of tokens: what a text adds to its LEV depends on it.
 """
 
@@ -18,34 +18,26 @@ import numpy.typing as npt
 
 from adhominem.arrays import AnyLevs, FloatArray, IntArray, Levs, Rows, SparseRows
 from adhominem.errors import ModelError, OptionError
-from adhominem.score.calibration import Calibration, Conditions, Scores, Weights
+from adhominem.score.calibration import (
+    OTHERS,
+    Calibration,
+    Conditions,
+    LogBayesFactors,
+    Scores,
+    Weights,
+)
 from adhominem.score.contributions import Contribution
 from adhominem.score.decision import ensemble_log_bayes_factor
-from adhominem.score.factors import LogBayesFactors
-from adhominem.score.members import GenreMember, LayerMember, MemberScorer, PopulationPart
-from adhominem.score.members import Sides as MemberSides
+from adhominem.score.members import GenreMember, LayerMember, MemberScorer
 from adhominem.score.population import Population
-from adhominem.score.products import Table
-from adhominem.score.sides import (
-    Sides,
-    log_tokens_of,
-    pairs_of,
-    set_of,
-    some_of,
-    table_of,
-    texts_and_lengths,
-)
-from adhominem.score.three_level import Evidence
+from adhominem.score.products import MemberTexts, PopulationPart, Sides, numbered
 
 OnPairs = Callable[[int], None]
 
 _LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
 _PAIRS_AT_ONCE = 256  # scored together: a plain LEV may have many thousand numbers
 _MORE_AT_ONCE = 4_096  # the same of LEVs of which zeros are not kept
-_OTHER_AUTHOR = float(
-    np.log(20)
-)  # log odds, prior, that two texts of a population have two authors
-_TABLE_AT_ONCE = 8_192  # pairs of a table of products
+_OF_ALL_AT_ONCE = 8_192  # pairs of a corpus
 
 
 @dataclass(frozen=True)
@@ -54,7 +46,7 @@ class Scorer:
 
     members: tuple[MemberScorer, ...]
     calibration: Calibration | None = None
-    lead: int = 0  # the member by whose LEVs genres are told
+    lead: int = 0  # the member by whose LEVs genres are guessed
     name: str = ""  # of the model, for errors
 
     @classmethod
@@ -79,7 +71,7 @@ class Scorer:
 
     @property
     def weights(self) -> Weights:
-        """Those of the calibration."""
+        """The weights of the calibration."""
         return Weights() if self.calibration is None else self.calibration.weights
 
     def __call__(
@@ -92,36 +84,30 @@ class Scorer:
     ) -> LogBayesFactors:
         """The log Bayes factors of pairs of LEVs, or of pairs of sets of LEVs.
 
-        A population that seems to be of another genre than a pair is not used for it, unless
-        `even_if_strange`: see `among`.
+        A population that seems to be of another genre than a pair is not used for it. With
+        `even_if_strange` it is, and the answer says so: where pairs are ranked, all must be
+        compared with the same one.
         """
-        scores = self.scores(first, second, population)
-
-        def alone(chosen: IntArray) -> Scores:
-            return self.scores(some_of(first, chosen), some_of(second, chosen))
-
-        return self._with_population(scores, alone, even_if_strange)
+        parts = self.parts(population)
+        chunks = self._chunks(first, second)
+        factors = [self._factors(*chunk, parts, even_if_strange) for chunk in chunks]
+        return LogBayesFactors.joined(factors) if factors else self.weighed(self._nothing())
 
     def among(
         self,
-        tables: Sequence[Table],
-        log_tokens: FloatArray,
+        texts: Sequence[MemberTexts],
         first: IntArray,
         second: IntArray,
         population: IntArray | None = None,
         *,
         even_if_strange: bool = False,
     ) -> LogBayesFactors:
-        """The log Bayes factors of pairs among texts whose products are known: `scores_among`.
+        """The same for pairs among texts whose products are known: see `tables`.
 
-        With `even_if_strange`, a population that seems to be of another genre is used, and the
-        answer says so: where pairs are ranked, all must be seen against the same one.
+        Sides (pairs, texts) and population (texts,) are given by the numbers of their texts.
         """
-        return self._with_population(
-            self.scores_among(tables, log_tokens, first, second, population),
-            lambda chosen: self.scores_among(tables, log_tokens, first[chosen], second[chosen]),
-            even_if_strange,
-        )
+        parts = _parts_among(texts, population)
+        return self._factors(texts, first, second, parts, even_if_strange)
 
     def all_pairs(
         self,
@@ -130,14 +116,14 @@ class Scorer:
         *,
         on_pairs: OnPairs = lambda count: None,
     ) -> LogBayesFactors:
-        """Of each two of the LEVs (documents, lev_size), in the order of `np.triu_indices`.
+        """The log Bayes factors of all pairs of LEVs (documents, lev_size), as `np.triu_indices`.
 
-        `on_pairs` hears of each pair once.
+        `on_pairs` is called with the number of pairs that are done.
         """
         parts = []
         first, second = np.triu_indices(len(levs), 1)
-        for at in range(0, len(first), _TABLE_AT_ONCE):
-            one, other = first[at : at + _TABLE_AT_ONCE], second[at : at + _TABLE_AT_ONCE]
+        for at in range(0, len(first), _OF_ALL_AT_ONCE):
+            one, other = first[at : at + _OF_ALL_AT_ONCE], second[at : at + _OF_ALL_AT_ONCE]
             parts.append(self(levs[one], levs[other], population))
             on_pairs(len(one))
         return LogBayesFactors.joined(parts) if parts else self([], [], population)
@@ -148,11 +134,60 @@ class Scorer:
             raise OptionError(
                 f"{len(first)} first sides, {len(second)} second ones; expected as many"
             )
-        parts = [
-            self._scores(first[slice(*part)], second[slice(*part)], population)
-            for part in _in_parts(first, second)
+        parts = self.parts(population)
+        scores = [self._scores(*chunk, parts) for chunk in self._chunks(first, second)]
+        return Scores.joined(scores) if scores else self._nothing()
+
+    def _chunks(
+        self, first: Sides, second: Sides
+    ) -> Iterator[tuple[list[MemberTexts], IntArray, IntArray]]:
+        """Pairs that are scored together: their texts, and those of each side by number."""
+        if len(first) != len(second):
+            raise OptionError(
+                f"{len(first)} first sides, {len(second)} second ones; expected as many"
+            )
+        for at in _in_parts(first, second):
+            levs, one, other = numbered(first[at], second[at])
+            yield self.texts(levs), one, other
+
+    def _factors(
+        self,
+        texts: Sequence[MemberTexts],
+        first: IntArray,
+        second: IntArray,
+        population: Sequence[PopulationPart | None],
+        even_if_strange: bool,
+    ) -> LogBayesFactors:
+        """Within bounds; without the population where that is of another genre than a pair."""
+        scores = self._scores(texts, first, second, population)
+        factors, strange = self.weighed(scores), scores.fit < 0
+        if even_if_strange:
+            return replace(factors, strange=strange)
+        if not strange.any():
+            return factors
+        nobody = _parts_among(texts, None)
+        alone = self._scores(texts, first[strange], second[strange], nobody)
+        return factors.replaced(strange, self.weighed(alone))
+
+    def _scores(
+        self,
+        texts: Sequence[MemberTexts],
+        first: IntArray,
+        second: IntArray,
+        population: Sequence[PopulationPart | None],
+    ) -> Scores:
+        """What each member says of pairs of sides (pairs, texts), by the numbers of their texts."""
+        evidence = [
+            member.evidence(one, first, second, part)
+            for member, one, part in zip(self.members, texts, population, strict=True)
         ]
-        return _joined(parts) if parts else self._nothing()
+        for one in evidence:
+            values = one.log_bayes_factor
+            if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
+                raise out_of_range(" ".join(["the model", *self.name.split(), "gives scores"]))
+        size = 0 if population[0] is None else population[0].texts
+        conditions = Conditions.of(texts[0].log_tokens, first, second, size)
+        return Scores.of(evidence, conditions, self.lead)
 
     def contributions(
         self, first: AnyLevs, second: AnyLevs, population: Population | None = None
@@ -161,60 +196,34 @@ class Scorer:
 
         They add up to it, as it is without bounds.
         """
-        scores = self.scores([first], [second], population)
-        log_tokens = _log_tokens([first], [second])
+        levs, *sides = numbered([first], [second])
+        texts, populations = self.texts(levs), self.parts(population)
+        scores = self._scores(texts, sides[0], sides[1], populations)
         slope = 1.0 if self.calibration is None else float(self.weights.slope(scores)[0])
         parts = [
-            member.contribution(one, other, log_tokens, part, slope)
-            for member, one, other, part in zip(
-                self.members,
-                self.columns(first),
-                self.columns(second),
-                self.parts(population),
-                strict=True,
-            )
+            member.contribution(one, sides[0], sides[1], part, slope)
+            for member, one, part in zip(self.members, texts, populations, strict=True)
         ]
-        # What is no product of both sides is shared out as the members' own constants are.
+        # What is not a product of both sides is shared out as the members' own constants are.
         products = np.array([part.product for part in parts])
         constants = np.abs([float(one[0]) for one in scores.members] - products / slope) + 1e-9
         left = float(self.unbounded(scores)[0]) - products.sum()
         values = products + left * constants / constants.sum()
         return [part.of_value(float(value)) for part, value in zip(parts, values, strict=True)]
 
-    def tables(self, levs: AnyLevs, like: Sequence[Table] | None = None) -> list[Table]:
-        """Each member's products of LEVs (documents, lev_size), for `scores_among`.
+    def texts(self, levs: AnyLevs) -> list[MemberTexts]:
+        """LEVs (texts, lev_size) in the columns of each member."""
+        log_tokens = log_tokens_of(levs)
+        return [MemberTexts(columns, log_tokens) for columns in self.columns(levs)]
 
-        `like` are those of another scorer, of which a part can be taken over.
+    def tables(self, levs: AnyLevs, like: Sequence[MemberTexts] | None = None) -> list[MemberTexts]:
+        """LEVs as `texts` returns them, with all products, for `among`.
+
+        Products that do not depend on the scorer are taken from another scorer's, `like`.
         """
         others = [None] * len(self.members) if like is None else like
-        return [
-            member.table(columns, other)
-            for member, columns, other in zip(self.members, self.columns(levs), others, strict=True)
-        ]
-
-    def scores_among(
-        self,
-        tables: Sequence[Table],
-        log_tokens: FloatArray,
-        first: IntArray,
-        second: IntArray,
-        population: IntArray | None = None,
-    ) -> Scores:
-        """As `scores`, of pairs among texts whose products are known.
-
-        Sides (pairs, texts) and population (texts,) are given by the numbers of their texts, of
-        which `log_tokens` (texts,) are the lengths. All pairs have as many texts.
-        """
-        conditions = Conditions.of(
-            np.repeat([[float(first.shape[1])], [float(second.shape[1])]], len(first), axis=1),
-            np.stack([log_tokens[side].mean(axis=1) for side in (first, second)]),
-            0 if population is None else len(population),
-        )
-        evidence = [
-            member.evidence_among(table, log_tokens, first, second, population)
-            for member, table in zip(self.members, tables, strict=True)
-        ]
-        return _scores_of(evidence, conditions, self.lead)
+        rows = zip(self.members, self.texts(levs), others, strict=True)
+        return [member.with_products(texts, other) for member, texts, other in rows]
 
     def without(self, genre: str) -> Scorer:
         """This scorer as if a genre were unknown."""
@@ -235,7 +244,7 @@ class Scorer:
                 self.split(population.lev_mean), self.columns(population.cohort), strict=True
             )
             population.memory[sizes] = [
-                PopulationPart(population.texts, population.authors, mean, levs, log_tokens)
+                PopulationPart(population.texts, population.authors, levs, log_tokens, mean)
                 for mean, levs in columns
             ]
         return list(population.memory[sizes])
@@ -276,7 +285,7 @@ class Scorer:
         return self.columns(levs)[self.lead].astype(np.float64)
 
     def genre_shares(self, levs: AnyLevs) -> dict[str, float]:
-        """Of which known genre texts (texts, lev_size) are, if of one: the likeliest first.
+        """The probability of each known genre for texts (texts, lev_size), the likeliest first.
 
         What is missing to 1 is the probability of a genre that is not known.
         """
@@ -288,7 +297,7 @@ class Scorer:
         return {member.genres.names[at]: round(float(shares[at]), 3) for at in order}
 
     def seeming_authors(self, levs: AnyLevs) -> float:
-        """By how many people texts (texts, lev_size) seem to be.
+        """How many people seem to have written texts (texts, lev_size).
 
         Each counts as one over how many texts, itself among them, seem to be by its author.
         """
@@ -296,18 +305,16 @@ class Scorer:
             return float(len(levs))
         factors = square(self.all_pairs(levs).log_bayes_factor)  # (texts, texts)
         np.fill_diagonal(factors, -np.inf)
-        same = 1 / (1 + np.exp(_OTHER_AUTHOR - np.clip(factors, -50, 50)))
+        same = 1 / (1 + np.exp(OTHERS - np.clip(factors, -50, 50)))
         return float((1 / (1 + same.sum(axis=1))).sum())
 
     def conditions(
         self, first: Sides, second: Sides, population: Population | None = None
     ) -> Conditions:
-        """Those of pairs of sides."""
-        sides = [texts_and_lengths(side) for side in (first, second)]
-        texts, log_tokens = (np.stack(of_sides) for of_sides in zip(*sides, strict=True))
-        if texts.min(initial=1) == 0:
-            raise OptionError("a side without documents; expected at least one")
-        return Conditions.of(texts, log_tokens, 0 if population is None else population.texts)
+        """What pairs of sides have, whoever wrote them."""
+        levs, *sides = numbered(first, second)
+        texts = 0 if population is None else population.texts
+        return Conditions.of(log_tokens_of(levs), sides[0], sides[1], texts)
 
     def unbounded(self, scores: Scores) -> FloatArray:
         """(pairs,): the log Bayes factors without bounds.
@@ -318,20 +325,6 @@ class Scorer:
         if self.calibration is None:
             return ensemble_log_bayes_factor(scores.members)
         return self.weights(scores)
-
-    def _with_population(
-        self, scores: Scores, alone: Callable[[IntArray], Scores], even_if_strange: bool
-    ) -> LogBayesFactors:
-        """Within bounds; by their scores `alone` where the population is of another genre.
-
-        With `even_if_strange`, by the population as well, and the answer says which they are.
-        """
-        factors, strange = self.weighed(scores), scores.fit < 0
-        if even_if_strange:
-            return replace(factors, strange=strange)
-        if not strange.any():
-            return factors
-        return factors.replaced(strange, self.weighed(alone(np.flatnonzero(strange))))
 
     def weighed(self, scores: Scores) -> LogBayesFactors:
         """The log Bayes factors of scores, within bounds, whatever the population is like."""
@@ -349,38 +342,10 @@ class Scorer:
         bounded = np.clip(bounded, lower, upper)
         return LogBayesFactors(unbounded, bounded, lower, upper, strange, two_genres, True)
 
-    def _scores(self, first: Sides, second: Sides, population: Population | None) -> Scores:
-        """Those of some pairs at once."""
-        conditions = self.conditions(first, second, population)
-        log_tokens = _log_tokens(first, second)
-        evidence = [
-            member.evidence(*sides, log_tokens, part)
-            for member, sides, part in zip(
-                self.members, self._sides(first, second), self.parts(population), strict=True
-            )
-        ]
-        for one in evidence:
-            values = one.log_bayes_factor
-            if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
-                raise out_of_range(" ".join(["the model", *self.name.split(), "gives scores"]))
-        return _scores_of(evidence, conditions, self.lead)
-
     def _nothing(self) -> Scores:
-        """Of no pairs."""
-        conditions = Conditions.of(np.zeros((2, 0)), np.zeros((2, 0)), 0)
+        """The scores of no pairs."""
+        conditions = Conditions(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0))
         return Scores((np.zeros(0),) * len(self.members), None, None, np.zeros(0), conditions)
-
-    def _sides(self, first: Sides, second: Sides) -> list[tuple[MemberSides, MemberSides]]:
-        """For each member its part of both; as tables, if each side of each pair has one text."""
-        tables = [table_of(side) for side in (first, second)]
-        if tables[0] is not None and tables[1] is not None:
-            columns = [self.columns(table) for table in tables if table is not None]
-            return [(one, other) for one, other in zip(*columns, strict=True)]
-        parts = [[self.columns(set_of(levs)) for levs in side] for side in (first, second)]
-        return [
-            ([part[at] for part in parts[0]], [part[at] for part in parts[1]])
-            for at in range(len(self.members))
-        ]
 
 
 def if_one_genre(log_bayes_factor: FloatArray, log_odds: FloatArray) -> FloatArray:
@@ -422,78 +387,31 @@ def _with_parameters(
     )
 
 
-def _scores_of(evidence: Sequence[Evidence], conditions: Conditions, lead: int) -> Scores:
-    """The members' evidence together."""
-    against = None
-    if all(one.against is not None for one in evidence):
-        first, second = (
-            np.sum([one.against[side] for one in evidence if one.against is not None], axis=0)
-            for side in (0, 1)
-        )
-        against = first, second
-    fits = [one.fit for one in evidence if one.fit is not None]
-    return Scores(
-        tuple(one.log_bayes_factor for one in evidence),
-        against,
-        next((one.kept for one in evidence if one.kept is not None), None),
-        np.asarray(np.sum(fits, axis=0)) if fits else np.zeros(len(conditions)),
-        conditions,
-        evidence[lead].one_genre,
-    )
+def _parts_among(
+    texts: Sequence[MemberTexts], population: IntArray | None
+) -> list[PopulationPart | None]:
+    """Each member's part of a population, by the numbers (texts,) of its texts."""
+    return [None if population is None else PopulationPart.among(one, population) for one in texts]
 
 
-def _joined(parts: Sequence[Scores]) -> Scores:
-    """The scores of several sets of pairs in a row, all with one population or none."""
-    if len(parts) == 1:
-        return parts[0]
-    against = None
-    if parts[0].against is not None:
-        first, second = (
-            np.concatenate([part.against[side] for part in parts if part.against is not None])
-            for side in (0, 1)
-        )
-        against = first, second
-    kept = [part.kept for part in parts if part.kept is not None]
-    one_genre = [part.one_genre for part in parts if part.one_genre is not None]
-    return Scores(
-        tuple(np.concatenate(one) for one in zip(*(part.members for part in parts), strict=True)),
-        against,
-        np.concatenate(kept) if kept else None,
-        np.concatenate([part.fit for part in parts]),
-        Conditions.joined([part.conditions for part in parts]),
-        np.concatenate(one_genre) if one_genre else None,
-    )
+def log_tokens_of(levs: AnyLevs) -> FloatArray:
+    """(documents,): the last number of LEVs, the logarithm of how many tokens there are."""
+    return np.asarray(levs[:, -1], np.float64)
 
 
-def _log_tokens(first: Sides, second: Sides) -> FloatArray:
-    """(pairs, texts): of the texts of both sides, the first side's first; zeros where none is."""
-    tables = [table_of(side) for side in (first, second)]
-    if tables[0] is not None and tables[1] is not None:
-        return np.stack([log_tokens_of(table) for table in tables if table is not None], axis=1)
-    rows = [
-        np.concatenate([log_tokens_of(set_of(side)) for side in pair])
-        for pair in pairs_of(first, second)
-    ]
-    lengths = np.zeros((len(rows), max(map(len, rows), default=0)))
-    for row, values in zip(lengths, rows, strict=True):
-        row[: len(values)] = values
-    return lengths
-
-
-def _in_parts(first: Sides, second: Sides) -> Iterator[tuple[int, int]]:
-    """Where pairs begin and end that are scored together: as many texts as memory has room for."""
+def _in_parts(first: Sides, second: Sides) -> Iterator[slice]:
+    """Which pairs are scored together: as many texts as memory has room for."""
     if isinstance(first, np.ndarray | Levs) and isinstance(second, np.ndarray | Levs):
         plain = isinstance(first, np.ndarray) or isinstance(second, np.ndarray)
         at_once = _PAIRS_AT_ONCE if plain else _MORE_AT_ONCE
-        for at in range(0, len(first), at_once):
-            yield at, at + at_once
+        yield from (slice(at, at + at_once) for at in range(0, len(first), at_once))
         return
     begin, most = 0, 0
-    for at, sides in enumerate(pairs_of(first, second)):
-        texts = sum(len(set_of(levs)) for levs in sides)
+    for at, sides in enumerate(zip(first, second, strict=True)):
+        texts = sum(len(levs) if levs.ndim == 2 else 1 for levs in sides)
         if begin < at and max(most, texts) * (at + 1 - begin) > 2 * _PAIRS_AT_ONCE:
-            yield begin, at
+            yield slice(begin, at)
             begin, most = at, 0
         most = max(most, texts)
     if begin < len(first):
-        yield begin, len(first)
+        yield slice(begin, len(first))

@@ -10,7 +10,7 @@ densities, "one x made all of them" against "two did", with c integrated out. Ev
 closed form, for any number of texts a side and any population, none included. With c known and
 lengths alike it is the paper's score.
 
-A LEV is seen in two parts. In the directions in which known genres differ, c varies much, and a
+A LEV has two parts. In the directions in which known genres differ, c varies much, and a
 genre that the model does not know may lie anywhere; in all others c hardly varies. Inside a part
 all directions count alike, so scalar products of LEVs are all that is needed. They are not
 independent, as a Gaussian would have it: each part has an effective number of `directions`, by
@@ -22,20 +22,14 @@ training text from the centre of its genre.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from adhominem.arrays import BoolArray, FloatArray
+from adhominem.arrays import BoolArray, FloatArray, PairRows
 from adhominem.records import NotNegative, Positive
-from adhominem.score.genres import Genres
-from adhominem.score.products import Cohort, Others, PairProducts
+from adhominem.score.genres import Genres, PairGeometry, noise_of
 
-USUAL_TOKENS = 650.0
-_TOKENS = (60.0, 20_000.0)  # lengths beyond count as these
 _LEAST = 1e-8  # variance, squared length
 
 
@@ -66,163 +60,6 @@ class Levels:
 
 
 @dataclass(frozen=True)
-class Sight:
-    """The texts of some pairs as one member sees them, from the middle of the known genres.
-
-    `genre` are coordinates in the directions in which genres differ, `rest` scalar products of what
-    is left. With a population, its mean comes from all its texts but those of the pair itself.
-    """
-
-    of_side: tuple[BoolArray, BoolArray]  # (pairs, texts) each
-    noise: FloatArray  # (pairs, texts): what a text's length makes of `length`
-    genre: FloatArray  # (pairs, texts, directions)
-    rest: FloatArray  # (pairs, texts, texts)
-    population: PopulationSight | None
-
-    @classmethod
-    def of(
-        cls,
-        genres: Genres,
-        pairs: PairProducts,
-        log_tokens: FloatArray,
-        cohort: Cohort | None,
-        cohort_log_tokens: FloatArray | None,
-        authors: float | None,
-    ) -> Sight:
-        """From products of LEVs; `log_tokens` (pairs, texts) are the texts' lengths.
-
-        `authors` is how many people the population seems to be by.
-        """
-        present = pairs.of_side[0] | pairs.of_side[1]  # (pairs, texts)
-        genre = genres.coordinates(pairs.to_genres) * present[:, :, None]
-        to_middle = genres.to_middle(pairs.to_genres) * present  # (pairs, texts)
-        rest = pairs.between - to_middle[:, :, None] - to_middle[:, None, :] + genres.middle_square
-        rest *= present[:, :, None] & present[:, None, :]
-        rest /= genres.usual**2
-        rest -= genre @ genre.transpose(0, 2, 1)
-        population = None
-        if cohort is not None and cohort_log_tokens is not None:
-            others = Others.of(pairs, cohort)
-            population = PopulationSight.of(
-                genres, pairs, others, cohort, genre, to_middle, cohort_log_tokens, authors
-            )
-        return cls(pairs.of_side, noise_of(log_tokens), genre, rest, population)
-
-
-@dataclass(frozen=True)
-class PopulationSight:
-    """A population as one member sees it, for each pair without the texts of that pair."""
-
-    texts: FloatArray  # (pairs,)
-    authors: FloatArray  # (pairs,): several texts by one person say less of c
-    noise: FloatArray  # (pairs,): of its texts on average
-    mean: FloatArray  # (pairs, directions)
-    mean_square: FloatArray  # (pairs,): rest
-    to_mean: FloatArray  # (pairs, texts): rest
-    kept: BoolArray  # (pairs, cohort): which texts of the cohort are none of the pair's
-    cohort: FloatArray  # (cohort, directions); or (pairs, cohort, directions), if it differs
-    cohort_squares: FloatArray  # (cohort,), or (pairs, cohort): rest
-    cohort_to_mean: FloatArray  # (pairs, cohort): rest
-    to_cohort: FloatArray  # (pairs, texts, cohort): rest
-    inside: FloatArray  # (pairs, texts): how many copies of a text stood in the population
-
-    @classmethod
-    def of(
-        cls,
-        genres: Genres,
-        pairs: PairProducts,
-        others: Others,
-        cohort: Cohort,
-        genre: FloatArray,
-        to_middle: FloatArray,
-        log_tokens: FloatArray,
-        authors: float | None,
-    ) -> PopulationSight:
-        """From products of LEVs."""
-        unit, square = genres.usual**2, genres.middle_square
-        mean = genres.coordinates(others.mean_to_genres)  # (pairs, directions)
-        middle = genres.to_middle(others.mean_to_genres)  # (pairs,)
-        coordinates = genres.coordinates(cohort.to_genres)  # (cohort, directions)
-        cohort_middle = genres.to_middle(cohort.to_genres)  # (cohort,)
-
-        def rest(products: FloatArray, one: FloatArray, other: FloatArray, inside: FloatArray):  # type: ignore[no-untyped-def]
-            return (products - one - other + square) / unit - inside
-
-        return cls(
-            texts=others.texts,
-            authors=others.texts * (1.0 if authors is None else authors / cohort.texts),
-            noise=np.full(len(pairs), float(noise_of(log_tokens).mean())),
-            mean=mean,
-            mean_square=rest(others.square, middle, middle, np.square(mean).sum(axis=1)),
-            to_mean=rest(
-                others.to_mean, to_middle, middle[:, None], np.einsum("ptr,pr->pt", genre, mean)
-            ),
-            kept=others.kept,
-            cohort=coordinates,
-            cohort_squares=rest(
-                cohort.squares, cohort_middle, cohort_middle, np.square(coordinates).sum(axis=1)
-            ),
-            cohort_to_mean=rest(
-                others.cohort_to_mean, cohort_middle, middle[:, None], mean @ coordinates.T
-            ),
-            to_cohort=rest(
-                pairs.to_cohort, to_middle[:, :, None], cohort_middle, genre @ coordinates.T
-            ),
-            inside=others.inside,
-        )
-
-
-def joined(sights: Sequence[Sight]) -> Sight:
-    """The pairs of several sights in a row; all have populations as large, or none."""
-    longest = max(sight.noise.shape[1] for sight in sights)
-    first, second = (_stacked([sight.of_side[at] for sight in sights], longest) for at in (0, 1))
-    populations = [sight.population for sight in sights if sight.population is not None]
-    population = None
-    if populations:
-        columns = {}
-        for field in fields(PopulationSight):
-            values = [getattr(one, field.name) for one in populations]
-            if field.name in _OF_ALL:  # of each pair its own
-                values = [
-                    np.broadcast_to(value, (len(one.texts), *value.shape))
-                    if value.ndim == _OF_ALL[field.name]
-                    else value
-                    for value, one in zip(values, populations, strict=True)
-                ]
-            by_text = field.name in ("to_mean", "to_cohort", "inside")
-            columns[field.name] = _stacked(values, longest if by_text else 0)
-        population = PopulationSight(**columns)
-    return Sight(
-        (first, second),
-        _stacked([sight.noise for sight in sights], longest),
-        _stacked([sight.genre for sight in sights], longest),
-        _stacked([_widened(sight.rest, 2, longest) for sight in sights], longest),
-        population,
-    )
-
-
-def _stacked(arrays: Sequence[npt.NDArray[Any]], texts: int) -> npt.NDArray[Any]:
-    """(pairs, ...): one after the other; with zeros for texts that a pair lacks."""
-    return np.concatenate([_widened(array, 1, texts) for array in arrays])
-
-
-def _widened(array: npt.NDArray[Any], axis: int, texts: int) -> npt.NDArray[Any]:
-    if not texts or array.shape[axis] == texts:
-        return array
-    widths = [(0, 0)] * array.ndim
-    widths[axis] = (0, texts - array.shape[axis])
-    return np.pad(array, widths)
-
-
-_OF_ALL = {"cohort": 2, "cohort_squares": 1}  # dimensions where all pairs have one population
-
-
-def noise_of(log_tokens: FloatArray) -> FloatArray:
-    """What a text's length makes of the variance that it adds: 1 at 650 tokens, less if longer."""
-    return np.asarray(np.sqrt(USUAL_TOKENS / np.clip(np.exp(log_tokens), *_TOKENS)))
-
-
-@dataclass(frozen=True)
 class Centre:
     """What is known of c for each pair: a Gaussian, its variances totals over a part."""
 
@@ -233,16 +70,15 @@ class Centre:
     rest_variance: FloatArray  # (pairs,)
 
     @classmethod
-    def of(cls, levels: Levels, genres: Genres, sight: Sight) -> Centre:
+    def of(cls, levels: Levels, pairs: PairGeometry) -> Centre:
         """The mixture over genres as one Gaussian, then the population as more texts of it.
 
         A population says what genre it is of; without one, the texts themselves do.
         """
+        genres, population = pairs.genres, pairs.population
         part, rest, size = levels.genre_part, levels.rest, genres.directions
-        population = sight.population
         if population is None:
-            present = sight.of_side[0] | sight.of_side[1]  # (pairs, texts)
-            near, spread = _middle(part, size, sight.genre, sight.noise, present)
+            near, spread = _middle(part, size, pairs.genre, pairs.noise, pairs.present)
         else:
             text = part.text + part.length * population.noise
             near = population.mean
@@ -318,14 +154,15 @@ def genre_shares(
     return np.asarray(_genre_shares(levels, genres, near, spread[:, None], alone=True)[0])
 
 
-def one_genre(levels: Levels, genres: Genres, sight: Sight) -> FloatArray:
+def one_genre(levels: Levels, pairs: PairGeometry) -> FloatArray:
     """(pairs,): the log Bayes factor, in nats, of one c for both sides against one for each.
 
-    By the directions in which genres differ, as if each side were by an author of its own.
+    Only directions in which genres differ count, as if each side were by another author.
     """
-    part, size, places = levels.genre_part, genres.directions, genres.places
+    part, genres = levels.genre_part, pairs.genres
+    size, places = genres.directions, genres.places
     near, spread = zip(
-        *(_middle(part, size, sight.genre, sight.noise, side) for side in sight.of_side),
+        *(_middle(part, size, pairs.genre, pairs.noise, side) for side in pairs.in_side),
         strict=True,
     )
     u, v = near  # (pairs, directions)
@@ -357,34 +194,40 @@ def one_genre(levels: Levels, genres: Genres, sight: Sight) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Evidence(PairRows):
     """What one member says of some pairs, in nats."""
 
     log_bayes_factor: FloatArray  # (pairs,)
     against: tuple[FloatArray, FloatArray] | None = None  # (pairs, cohort): each side, each text
-    kept: BoolArray | None = None  # (pairs, cohort): which of these are none of the pair's own
+    kept: BoolArray | None = None  # (pairs, cohort): which of these are not in the pair
     fit: FloatArray | None = None  # (pairs,): how much better the population fits than none
     one_genre: FloatArray | None = None  # (pairs,): see `one_genre`; without a population
 
+    def times(self, weight: float) -> Evidence:
+        """The same, where a nat counts as `weight` nats."""
+        against = self.against
+        scaled = None if against is None else (weight * against[0], weight * against[1])
+        return replace(self, log_bayes_factor=weight * self.log_bayes_factor, against=scaled)
+
 
 class Comparison:
-    """Both sides of some pairs as they are seen from the centre that they share."""
+    """Both sides of some pairs, as they depart from the centre that they share."""
 
-    def __init__(self, levels: Levels, genres: Genres, sight: Sight) -> None:
-        self.levels, self.genres, self.sight = levels, genres, sight
-        self.centre = centre = Centre.of(levels, genres, sight)
-        part, rest, size = levels.genre_part, levels.rest, genres.directions
-        self.genre = sight.genre - centre.mean[:, None]  # (pairs, texts, directions)
-        self.rest = sight.rest  # (pairs, texts, texts)
-        population = sight.population
+    def __init__(self, levels: Levels, pairs: PairGeometry) -> None:
+        self.levels, self.genres, self.pairs = levels, pairs.genres, pairs
+        self.centre = centre = Centre.of(levels, pairs)
+        part, rest, size = levels.genre_part, levels.rest, pairs.genres.directions
+        self.genre = pairs.genre - centre.mean[:, None]  # (pairs, texts, directions)
+        self.rest = pairs.rest  # (pairs, texts, texts)
+        population = pairs.population
         if population is not None:
             pull = centre.pull[:, None]
             along = pull * population.to_mean  # (pairs, texts)
             square = (centre.pull**2 * population.mean_square)[:, None, None]
             self.rest = self.rest - along[:, :, None] - along[:, None, :] + square
         text, genre_text = (
-            rest.text + rest.length * sight.noise,
-            part.text + part.length * sight.noise,
+            rest.text + rest.length * pairs.noise,
+            part.text + part.length * pairs.noise,
         )
         expected = (centre.rest_variance + size * centre.variance.mean(axis=1))[:, None]
         expected = expected + rest.author + text + part.author + genre_text  # (pairs, texts)
@@ -393,7 +236,7 @@ class Comparison:
         self.scale = (expected / np.maximum(squares, _LEAST)) ** (levels.length_power / 2)
         self.side_variance: list[tuple[FloatArray, FloatArray]] = []  # (pairs,) of rest, of genre
         self.weights: list[tuple[FloatArray, FloatArray]] = []  # (pairs, texts)
-        for side in sight.of_side:
+        for side in pairs.in_side:
             precisions = [np.where(side, 1 / variance, 0) for variance in (text, genre_text)]
             totals = [np.maximum(precision.sum(axis=1), _LEAST) for precision in precisions]
             self.side_variance.append((1 / totals[0], 1 / totals[1]))
@@ -435,9 +278,9 @@ class Comparison:
     def log_density(self) -> FloatArray:
         """(pairs,): of the mean of all texts of a pair, given where c is; less a constant."""
         part, rest, size = self.levels.genre_part, self.levels.rest, self.genres.directions
-        present = (self.sight.of_side[0] | self.sight.of_side[1]).astype(np.float64)
+        present = self.pairs.present.astype(np.float64)
         shares = present / present.sum(axis=1, keepdims=True)  # (pairs, texts)
-        noise = (shares * self.sight.noise).sum(axis=1) * shares.max(axis=1)  # (pairs,)
+        noise = (shares * self.pairs.noise).sum(axis=1) * shares.max(axis=1)  # (pairs,)
         weight = shares.max(axis=1)
         genre = np.square(np.einsum("pt,ptr->pr", shares, self.genre))  # (pairs, directions)
         spread = (part.author + part.text * weight + part.length * noise)[:, None] / size
@@ -454,7 +297,7 @@ class Comparison:
 
         Texts of the population count as of its mean length.
         """
-        population, levels, size = self.sight.population, self.levels, self.genres.directions
+        population, levels, size = self.pairs.population, self.levels, self.genres.directions
         assert population is not None
         part, rest, centre = levels.genre_part, levels.rest, self.centre
         n, noise = population.texts[:, None], population.noise[:, None]  # (pairs, 1)
@@ -477,14 +320,14 @@ class Comparison:
         along = (n * along - to_cohort) / (n - 1)  # with the mean without the text
         product = to_cohort - pull * along
         product += total * (pull**2 * mean_square - pull * others_to_mean)
-        square = np.einsum("ps,pst,pt->p", weights, self.sight.rest, weights)[:, None]
+        square = np.einsum("ps,pst,pt->p", weights, self.pairs.rest, weights)[:, None]
         square = square - 2 * total * pull * along + (total * pull) ** 2 * mean_square
         # The same in the genre part, where the centre without a text is a line in that text.
         of_mean = (part.author / authors + genre_text / n) * n / size  # times n
         precision = 1 / centre.variance - 1 / of_mean  # (pairs, directions)
         constant, slope = centre.mean / centre.variance / precision, -1 / of_mean / precision
         variance = 1 / precision
-        side_at = np.einsum("pt,ptr->pr", genre_weights, self.sight.genre)
+        side_at = np.einsum("pt,ptr->pr", genre_weights, self.pairs.genre)
         share = genre_weights.sum(axis=1)[:, None]
         of_side = _Line(side_at - share * constant, -share * slope)
         of_text = _Line(-constant, 1 - slope)
@@ -493,10 +336,10 @@ class Comparison:
         expected = rest_variance + variance.sum(axis=1)[:, None]
         expected = expected + rest.author + text + part.author + genre_text
         scale = (expected / np.maximum(far + genre_far, _LEAST)) ** (levels.length_power / 2)
-        own, genre_own = (one[:, None] for one in self.side_variance[side])
-        terms = Terms.of(rest.author, rest_variance, own, text)
+        of_texts, genre_of_texts = (one[:, None] for one in self.side_variance[side])
+        terms = Terms.of(rest.author, rest_variance, of_texts, text)
         of_rest = terms.evidence(square, far * scale**2, product * scale)
-        terms = Terms.of(part.author / size, variance, genre_own / size, genre_text / size)
+        terms = Terms.of(part.author / size, variance, genre_of_texts / size, genre_text / size)
         of_genre = terms.constant.sum(axis=1, keepdims=True)
         of_genre = of_genre + of_side.times(of_side, terms.first, cohort)
         of_genre = of_genre + of_text.times(of_text, terms.second, cohort) * scale**2
@@ -563,54 +406,13 @@ class Terms:
         )
 
 
-def compare(levels: Levels, genres: Genres, sight: Sight, *, with_cohort: bool = True) -> Evidence:
+def compare(levels: Levels, pairs: PairGeometry) -> Evidence:
     """The log Bayes factors of pairs; with a population, also of each side with its texts."""
-    comparison = Comparison(levels, genres, sight)
+    comparison = Comparison(levels, pairs)
     factors = comparison.log_bayes_factor()
-    if sight.population is None:
-        return Evidence(factors, one_genre=one_genre(levels, genres, sight))
-    against = (comparison.against(0), comparison.against(1)) if with_cohort else None
-    alone = Comparison(levels, genres, replace(sight, population=None))
+    if pairs.population is None:
+        return Evidence(factors, one_genre=one_genre(levels, pairs))
+    against = comparison.against(0), comparison.against(1)
+    alone = Comparison(levels, replace(pairs, population=None))
     fit = comparison.log_density() - alone.log_density()
-    return Evidence(factors, against, sight.population.kept, fit)
-
-
-# Parameters in a row, each free to be any number, as they are fitted
-
-
-def unrestricted(levels: Levels) -> FloatArray:
-    """(parameters,): variances and exponents as logarithms."""
-    values = [np.log(max(value, 1e-12)) for value in _positive(levels)]
-    return np.array([*values, levels.unknown_log_odds, levels.length_power])
-
-
-def restricted(values: FloatArray) -> Levels:
-    """The parameters that `unrestricted` made these numbers of."""
-    *logs, odds, power = values.tolist()
-    exponentials = [float(np.exp(value)) for value in logs]
-    count = len(fields(Part))
-    names = [field.name for field in fields(Part)]
-    genre_part, rest = (
-        Part(**dict(zip(names, exponentials[at : at + count], strict=True))) for at in (0, count)
-    )
-    singles = dict(zip(_SINGLE, exponentials[2 * count :], strict=True))
-    return Levels(
-        genre_part=genre_part, rest=rest, unknown_log_odds=odds, length_power=power, **singles
-    )
-
-
-_SINGLE = (
-    "known_genre",
-    "unknown_genre",
-    "known_genre_rest",
-    "unknown_genre_rest",
-    "genre_sharpness",
-    "genre_sharpness_alone",
-)
-
-
-def _positive(levels: Levels) -> list[float]:
-    parts = [
-        getattr(part, f.name) for part in (levels.genre_part, levels.rest) for f in fields(Part)
-    ]
-    return [*parts, *(getattr(levels, name) for name in _SINGLE)]
+    return Evidence(factors, against, pairs.population.kept, fit)

@@ -16,7 +16,7 @@ from adhominem.text.tokenizer import Lexicon
 
 
 class KeptByType(ABC):
-    """Tables of bounded size; when they are full, all is forgotten, and they begin anew.
+    """Tables of bounded size; when they are full, all is forgotten, and they begin again.
 
     Other threads may read tables while they grow: rows that are there do not change, and a larger
     table is a new one. Subclasses say what a row is.
@@ -63,7 +63,7 @@ class KeptByType(ABC):
         return np.asarray(of_tokens)
 
     def _learn(self, lexicon: Lexicon, missing: IntArray, rows: IntArray) -> None:
-        """Fill in the rows of these types, or forget all where there is no room for them."""
+        """Fill in the rows of these types, or forget all where there is no room."""
         types = [lexicon.types[number] for number in missing.tolist()]
         new = [token for token in types if token not in self._known]
         characters = sum(map(len, new))
@@ -87,7 +87,7 @@ class KeptByType(ABC):
         )
 
     def _forget_what_is_too_much(self) -> None:
-        """Where a single batch has more than may be remembered."""
+        """Forget all where a single batch has more than may be remembered."""
         if not self._has_room(0, 0):
             self._forget()
 
@@ -96,7 +96,7 @@ class Growing:
     """An array that rows are added to. What others hold of it stays as it is."""
 
     def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
-        """Of rows of this shape."""
+        """`shape` is that of a row."""
         self._array = np.empty((1 << 10, *shape), dtype)
         self.size = 0
 

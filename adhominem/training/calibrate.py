@@ -21,7 +21,7 @@ from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.jobs.workers import Encode, encoder
 from adhominem.model.calibration import CalibrationReport, Validation, write_calibration
 from adhominem.model.card import calibrated_card, read_card
-from adhominem.model.folder import is_shipped, member_folders, model_folder
+from adhominem.model.folder import changeable_folder, member_folders
 from adhominem.model.writing import trained_on
 from adhominem.pairs.passages import without_recurring
 from adhominem.score.calibration import Bounds, Calibration, Conditions, cells
@@ -37,9 +37,15 @@ from adhominem.score.members import MemberScorer
 from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
 from adhominem.text.writing import locked
-from adhominem.training.known_texts import Texts, read_sets
-from adhominem.training.simulate import CaseTexts, conditions
-from adhominem.training.simulated_cases import Part, SimulatedCases, merged
+from adhominem.training.simulate import (
+    CaseMaker,
+    CasePart,
+    CaseTexts,
+    LabelledTexts,
+    conditions,
+    merged,
+    read_sets,
+)
 from adhominem.verify.verifier import Verifier, load
 
 LENGTHS = (100, 150, 250, 500, 1_000)  # words that texts are cut to, beside whole ones
@@ -56,7 +62,7 @@ _LENGTHS = (0.005, 0.998)  # shares of texts between which nearly all lengths li
 
 def calibrate_model(
     folder: str | Path,
-    sets: Mapping[str, Texts] | Iterable[str | Path],
+    sets: Mapping[str, LabelledTexts] | Iterable[str | Path],
     *,
     lengths: Sequence[int] = LENGTHS,
     cases: int = _CASES,
@@ -69,16 +75,14 @@ def calibrate_model(
 
     Each set holds texts of one genre by known authors, as documents or as pairs, given by name or
     as a path; what cannot be read there goes to `skipped`. Cases are made of them under all
-    conditions that users have (`jobs.simulate`): several known texts or one, texts cut to one of
+    conditions that users have (see `simulate`): several known texts or one, texts cut to one of
     `lengths` words, populations of other authors' texts, small and large, or none; at most `cases`
     of each class, set and condition. Where the model knows a genre by the name of the set, half of
     the cases are seen as if it did not, and without a population all are, both ways. Each set under
     each condition counts by the root of its cases.
     """
     texts = read_sets(sets, skipped)
-    folder = model_folder(folder)
-    if is_shipped(folder):
-        raise copy_first(folder)
+    folder = changeable_folder(folder, "calibrate")
     _check_authors(folder, {one.author for documents in texts.values() for one in documents})
     # A notice that recurs under the texts of a set says nothing of their authors.
     material = [
@@ -93,14 +97,6 @@ def calibrate_model(
             return _calibrate(folder, verifier, material, cases, encode, on_documents)
 
 
-def copy_first(folder: Path) -> OptionError:
-    """The error of calibrating a shipped model itself."""
-    return OptionError(
-        f"{folder.name} comes with the package, and all that use it rely on its calibration; "
-        f"copy it first (cp -r {folder} my-model) and calibrate the copy"
-    )
-
-
 def _calibrate(
     folder: Path,
     verifier: Verifier,
@@ -113,7 +109,7 @@ def _calibrate(
     # As if it had never been calibrated: what it was calibrated to before must not count twice.
     scorer = Scorer.of([member.scorer for member in verifier.members], None, name=verifier.name)
     names = tuple(of_set.name for of_set in material)
-    parts: list[Part] = []
+    parts: list[CasePart] = []
     numbers: dict[object, int] = {}  # of all cases
     some: list[tuple[Levs, list[str]]] = []  # of each set: LEVs, and authors
     for of_set in material:
@@ -121,7 +117,7 @@ def _calibrate(
             continue
         levs = of_set.encode(encode, on_documents)
         some.append(_some_of(levs, of_set.documents))
-        simulated = SimulatedCases(scorer, of_set, levs, names, numbers)
+        simulated = CaseMaker(scorer, of_set, levs, names, numbers)
         for number, condition in enumerate(conditions()):
             drawn = of_set.cases(condition, cases, seed=number)
             if drawn is not None:
@@ -170,10 +166,10 @@ def with_one_genre(
                 count = _OF_GENRE // len(others) + 1
                 first, second = (rng.integers(0, len(of), count) for of in (authors, names))
                 two = [authors[a] != names[b] for a, b in zip(first, second, strict=True)]
-                found = scorer.scores(levs[first[two]], theirs[second[two]]).one_genre
-                if found is not None:
-                    evidence.append(found)
-                    is_one.append(np.full(len(found), one))
+                log_odds = scorer.scores(levs[first[two]], theirs[second[two]]).one_genre
+                if log_odds is not None:
+                    evidence.append(log_odds)
+                    is_one.append(np.full(len(log_odds), one))
     slope, constant = fit_one_genre(np.concatenate(evidence), np.concatenate(is_one))
     weights = replace(calibration.weights, genre_slope=slope, genre_constant=constant)
     return replace(calibration, weights=weights)
@@ -184,22 +180,24 @@ def _check_enough(texts: Mapping[str, Sequence[Document]]) -> None:
     pieces = {(one.author, one.text) for documents in texts.values() for one in documents}
     counts = Counter(author for author, _ in pieces)
     several = sum(count > 1 for count in counts.values())
-    told = f"{len(pieces):,} texts by {len(counts):,} authors, {several:,} of them with two or more"
+    material = (
+        f"{len(pieces):,} texts by {len(counts):,} authors, {several:,} of them with two or more"
+    )
     if several < _FEWEST_AUTHORS:
         raise OptionError(
-            f"{told}; calibrating needs {_FEWEST_AUTHORS} authors with two texts or more, and "
+            f"{material}; calibrating needs {_FEWEST_AUTHORS} authors with two texts or more, and "
             f"better {_FEW_AUTHORS}: add texts, several by each author"
         )
     if several < _FEW_AUTHORS:
         warnings.warn(
-            f"{told}: how strong evidence can be rests on few people, and may come out otherwise "
-            f"with others; calibrate with {_FEW_AUTHORS} such authors or more",
+            f"{material}: how strong evidence can be rests on few people, and may come out "
+            f"otherwise with others; calibrate with {_FEW_AUTHORS} such authors or more",
             AdHominemWarning,
             stacklevel=3,
         )
 
 
-def _check_cases(parts: Sequence[Part]) -> None:
+def _check_cases(parts: Sequence[CasePart]) -> None:
     alone = [part.condition for part in parts if not part.condition.population[0]]
     same = sum(int(cases.same_author.sum()) for cases in alone)
     different = sum(map(len, alone)) - same
@@ -231,7 +229,7 @@ class CalibrationReports:
 class _Fitting:
     """The calibration of a model by some cases, and what it says of each without having seen it."""
 
-    def __init__(self, members: Sequence[MemberScorer], parts: Sequence[Part]) -> None:
+    def __init__(self, members: Sequence[MemberScorer], parts: Sequence[CasePart]) -> None:
         together = merged(parts)
         self.parts = parts = [part for part, _ in together]
         self.sizes = [len(part.condition) for part in parts]

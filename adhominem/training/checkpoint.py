@@ -26,8 +26,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from adhominem.config import Config, NgramConfig
 from adhominem.errors import CheckpointError
+from adhominem.ngrams.config import NgramConfig
+from adhominem.paper.config import Config
 from adhominem.records import Within, from_json, parsed_json
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import open_regular
@@ -66,9 +67,9 @@ class Task(Generic[AnyConfig]):
     member: int = 0
 
     def fingerprint(self) -> str:
-        """The SHA-256 of settings and data, by which this run is told from others.
+        """The SHA-256 of settings and data, by which runs differ.
 
-        Of the data, the tokens and all labels that training uses.
+        What counts of the data are the tokens and all labels that training uses.
         """
         settings = self.config.to_json()
         for name in _FREE_SETTINGS & settings["training"].keys():
@@ -279,5 +280,5 @@ def _board(folder: Path) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return None
-    shutil.rmtree(folder, ignore_errors=True)  # drawn anew from the log: no epoch twice
+    shutil.rmtree(folder, ignore_errors=True)  # drawn again from the log: no epoch twice
     return SummaryWriter(str(folder))

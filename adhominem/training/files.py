@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import adhominem
-from adhominem.config import Config, NgramConfig
+from adhominem.config import pick_preset
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.pan import table_row
 from adhominem.jobs.inputs import Watch, open_corpora, unwatched
@@ -36,6 +36,8 @@ from adhominem.model.folder import (
 from adhominem.model.layout import AUTHORS, LAYOUT
 from adhominem.model.member import AnyModel
 from adhominem.model.writing import training_authors, write_ensemble, write_genres
+from adhominem.ngrams.config import NGRAM_PRESETS, NgramConfig
+from adhominem.paper.config import PRESETS, Config
 from adhominem.score.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.files import check_none_read_in, noting_inputs, real_path
@@ -46,6 +48,12 @@ from adhominem.training.fit_genres import fit_genres
 
 # Looked for before the first step: the last ones are needed when all the work is done.
 _LIBRARIES = ("torch", "safetensors", "matplotlib")
+
+
+def any_preset(name: str) -> Config | NgramConfig:
+    """The preset of this name, of a network or of an n-gram model."""
+    presets: dict[str, Config | NgramConfig] = {**PRESETS, **NGRAM_PRESETS}
+    return pick_preset(name, presets)
 
 
 def train(
@@ -67,7 +75,7 @@ def train(
     for library in _LIBRARIES:
         if find_spec(library) is None:
             raise MissingExtraError(library, "train", "training")
-    from adhominem.training import distributed
+    from adhominem.paper import distributed
     from adhominem.training.checkpoint import Task
     from adhominem.training.train_network import pick_device, train_member
     from adhominem.training.train_ngrams import train_ngrams
@@ -79,7 +87,7 @@ def train(
     configs = [config.with_settings([f"training.seed={seed}"]) for seed in seeds]
     first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the one that writes
     picked = pick_device(device)
-    with locked(output) if first else nullcontext(), distributed.together(picked):
+    with locked(output) if first else nullcontext(), distributed.process_group(picked):
         finished, output, work = _places(Path(output), configs, resume)
         distributed.wait()  # until all have looked; from here on the first one writes
         if isinstance(config, NgramConfig) and not finished:
@@ -143,11 +151,11 @@ def _check_data(
         if used != steps:
             raise OptionError(
                 f"{name} was prepared with other normalisation steps than the config's; "
-                f"expected {', '.join(steps)}, found {', '.join(used)}"
+                f"expected {', '.join(steps)}, not {', '.join(used)}"
             )
     for name, pairs in dev.items():
         if pairs.same_author is None:
-            raise OptionError(f"the dev set '{name}' is no pair set; make it with prepare_pairs")
+            raise OptionError(f"the dev set '{name}' is not a pair set; make it with prepare_pairs")
         if pairs.same_author.all() or not pairs.same_author.any():
             raise OptionError(
                 f"the dev set '{name}' has only one class of pairs, which no score can rank; "
@@ -301,7 +309,7 @@ def make_ensemble(
         shared, times = Counter(listed).most_common(1)[0]
         if None in listed or 2 * times <= len(listed):
             shared = None
-        if shared is not None:  # of most members: once, for all that have no list of their own
+        if shared is not None:  # of most members: once, for all without another list
             (folder / AUTHORS.name).write_text(shared, "utf-8")
         for name, authors in zip(names, listed, strict=True):
             if authors is not None and authors != shared:

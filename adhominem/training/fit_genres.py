@@ -59,7 +59,7 @@ def genre_documents(corpus: PackedCorpus, lev_size: int) -> IntArray:
 
 
 def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) -> IntArray:
-    """Up to so many documents of one of the corpora, those of an author together."""
+    """Up to `most` documents of one of the corpora, those of an author together."""
     labels = corpus.labels
     documents = np.flatnonzero(labels.corpus == genre)
     order = np.random.default_rng(seed).permutation(len(labels.author_names))
@@ -67,7 +67,7 @@ def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) ->
 
 
 def reference_documents(count: int) -> IntArray:
-    """The numbers of the training texts, of so many, that typicality is fitted to."""
+    """Which of `count` training texts typicality is fitted to."""
     return np.random.default_rng(0).permutation(count)[:_TYPICALITY_DOCUMENTS]
 
 

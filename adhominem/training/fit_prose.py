@@ -1,7 +1,7 @@
 """What running prose is like, fitted to training texts: cut to several lengths, in several layouts.
 
 A text may come wrapped at any width, or with each paragraph in one line, and that says nothing of
-what it is. So each training text is seen as it is or wrapped, as chance has it.
+what it is. So each training text is taken as it is or wrapped, at random.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TEXTS = 400  # of a genre
 _OF_LEXICON = 150  # of them, from which common words and letters are learnt
 _COMMON_WORDS = 100
 _USUAL_TRIGRAMS = 0.995  # share of all
-_LENGTHS = (80, 150, 300, 700, 3_000)  # words of the parts that each text is seen by
+_LENGTHS = (80, 150, 300, 700, 3_000)  # words of the parts that are taken of each text
 _WIDTHS = range(55, 110)  # of wrapped lines
 _RAGGED = 0.04  # of the width: how unequal lines are that were wrapped for letters of all sizes
 
@@ -69,7 +69,7 @@ def prose_samples(
 
 
 def excerpt(text: str, words: int, chance: random.Random) -> str:
-    """So many words in a row from anywhere in a text, laid out as they are."""
+    """A random passage of `words` words of a text, laid out as it is."""
     places = [match.span() for match in re.finditer(r"\S+", text)]
     if len(places) <= words:
         return text

@@ -2,24 +2,40 @@
 
 A set of texts of one genre is taken apart into cases: one or several questioned texts against known
 ones, whole, cut to their first words or joined to long ones, with a population of texts by others,
-large, small or none, as long as they are, longer or shorter.
+large, small or none, as long as they are, longer or shorter. Each is scored as the model would
+score it, and where it knows the genre, as if it did not, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
-from adhominem.errors import OptionError
+from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs, PairRows
+from adhominem.errors import AdHominemWarning, InputError, OptionError
 from adhominem.jobs.workers import Encode, encode_documents
+from adhominem.model.calibration import Validation
 from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
-from adhominem.text.exhibits import first_words as first_words
-from adhominem.text.files import Document
+from adhominem.score.calibration import Conditions
+from adhominem.score.fitting import Cases
+from adhominem.score.genres import PairGeometry
+from adhominem.score.members import GenreMember
+from adhominem.score.products import MemberTexts, PopulationPart
+from adhominem.score.scorer import Scorer
+from adhominem.score.three_level import Evidence
+from adhominem.text.exhibits import first_words
+from adhominem.text.files import Document, real_path
+from adhominem.text.pan import Pair
+from adhominem.text.readers import Layout, find_sources, read_documents, read_pairs
+
+LabelledTexts = Sequence[Document] | Sequence[Pair]
 
 MOST_TEXTS = 500  # of a set, in turn by all authors
 _MOST_OF_AUTHOR = 8
@@ -40,7 +56,7 @@ class Condition:
 
 
 def conditions() -> tuple[Condition, ...]:
-    """Those that a model is calibrated for."""
+    """The conditions that a model is calibrated for."""
     several = [Condition(k, 1, n) for k in (1, 3, 5) for n in (0, 5, 10, 20, 50, 100)]
     several += [Condition(2, 1, n) for n in (0, 20, 50)]
     several += [Condition(3, 3, n) for n in (0, 20, 50)]
@@ -57,7 +73,7 @@ def conditions() -> tuple[Condition, ...]:
 
 
 @dataclass(frozen=True)
-class Cases:
+class SimulatedCases:
     """Cases under one condition, their texts by number."""
 
     condition: Condition
@@ -69,21 +85,6 @@ class Cases:
 
     def __len__(self) -> int:
         return len(self.same_author)
-
-    def sample(self, of_class: int, rng: np.random.Generator) -> Cases | None:
-        """So many cases of each class, drawn at random; None where there are fewer."""
-        classes = [rng.permutation(np.flatnonzero(self.same_author == same)) for same in (0, 1)]
-        if min(map(len, classes)) < of_class:
-            return None
-        chosen = np.sort(np.concatenate([one[:of_class] for one in classes]))
-        return Cases(
-            self.condition,
-            self.known[chosen],
-            self.questioned[chosen],
-            tuple(self.populations[at] for at in chosen) if self.populations else (),
-            self.same_author[chosen],
-            self.authors[chosen],
-        )
 
 
 class CaseTexts:
@@ -138,8 +139,8 @@ class CaseTexts:
                 text = "\n\n".join(whole[at].text for at in made)
                 self.documents.append(Document(text=text, author=author))
 
-    def cases(self, condition: Condition, most: int, seed: int) -> Cases | None:
-        """Cases under a condition, so many of each class at most; None where they are too few."""
+    def cases(self, condition: Condition, most: int, seed: int) -> SimulatedCases | None:
+        """Cases under a condition, at most `most` of each class; None where they are too few."""
         rng = np.random.default_rng(seed)
         whole = self.documents[: self._whole]
         try:
@@ -162,7 +163,7 @@ class CaseTexts:
         if min(same.sum(), (~same).sum()) < _FEWEST_CASES:
             return None
         authors = [(whole[case.known[0]].author, whole[case.questioned].author) for case, _ in made]
-        return Cases(
+        return SimulatedCases(
             condition,
             np.array([sides[0] for _, sides in made]),
             np.array([sides[1] for _, sides in made]),
@@ -204,7 +205,7 @@ class CaseTexts:
             known = self._cut[known].tolist()
         return case, (known, questioned)
 
-    def whole_texts(self, cases: Cases) -> Iterator[tuple[tuple[int, ...], ...]]:
+    def whole_texts(self, cases: SimulatedCases) -> Iterator[tuple[tuple[int, ...], ...]]:
         """The whole texts of both sides of each case, in whatever order: to recognise it by."""
         for sides in zip(cases.known.tolist(), cases.questioned.tolist(), strict=True):
             yield tuple(sorted(tuple(sorted(self._sources[at] for at in side)) for side in sides))
@@ -226,7 +227,206 @@ class CaseTexts:
         return self._whole
 
 
-def side_words(words: IntArray, cases: Cases) -> FloatArray:
+def side_words(words: IntArray, cases: SimulatedCases) -> FloatArray:
     """(cases,): the words a text, as their geometric mean, of the side with the shorter ones."""
     sides = [np.log(words[side]).mean(axis=1) for side in (cases.known, cases.questioned)]
     return np.asarray(np.exp(np.minimum(*sides)))
+
+
+# As the members of a model see them
+
+
+@dataclass(frozen=True)
+class CasePart(PairRows):
+    """Cases of one set under one condition, the genre known or not."""
+
+    cases: Cases
+    authors: npt.NDArray[np.str_]  # (cases, 2)
+    condition: Validation
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for parts that can be fitted together: known genres and sizes of populations."""
+        pairs = self.cases.pairs
+        names = [one.genres.names if isinstance(one, PairGeometry) else None for one in pairs]
+        return *names, int(self.cases.conditions.population[0])
+
+
+def merged(parts: Sequence[CasePart]) -> list[tuple[CasePart, IntArray]]:
+    """The same cases in fewer parts, and of each case the number of the part that it was in."""
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for number, part in enumerate(parts):
+        alike.setdefault(part.key, []).append(number)
+    return [
+        (
+            CasePart.joined([parts[at] for at in numbers]),
+            np.repeat(numbers, [len(parts[at].condition) for at in numbers]),
+        )
+        for numbers in alike.values()
+    ]
+
+
+class CaseMaker:
+    """What a model needs of the cases of a set to score them."""
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        material: CaseTexts,
+        levs: Levs,
+        names: tuple[str, ...],
+        numbers: dict[object, int],
+    ) -> None:
+        """`names` are those of all sets; `numbers`, of the cases that were made so far."""
+        self._material, self._names, self._numbers = material, names, numbers
+        self._scorers: list[tuple[Scorer, list[MemberTexts]]] = [(scorer, scorer.tables(levs))]
+        knows = [m.genres.names for m in scorer.members if isinstance(m, GenreMember)]
+        if any(material.name in genres for genres in knows):
+            unknown = scorer.without(material.name)
+            self._scorers.append((unknown, unknown.tables(levs, self._scorers[0][1])))
+
+    def parts(self, cases: SimulatedCases) -> Iterator[CasePart]:
+        """The cases with the genre known and, where it can be, unknown.
+
+        With populations, each of which belongs to one case, half of the cases are seen either way.
+        """
+        count = len(self._scorers)
+        for number, (scorer, tables) in enumerate(self._scorers):
+            rows = np.arange(len(cases))
+            if cases.populations:
+                rows = rows[number::count]
+            if len(rows):
+                yield self._part(scorer, tables, cases, rows, known=number == 0)
+
+    def _part(
+        self,
+        scorer: Scorer,
+        tables: list[MemberTexts],
+        cases: SimulatedCases,
+        rows: IntArray,
+        known: bool,
+    ) -> CasePart:
+        groups: list[tuple[IntArray, IntArray | None]] = [(rows, None)]
+        if cases.populations:
+            groups = [(rows[at : at + 1], cases.populations[row]) for at, row in enumerate(rows)]
+        pairs: list[PairGeometry | Evidence] = []
+        for member, texts in zip(scorer.members, tables, strict=True):
+            made: list[Any] = [
+                member.pairs(
+                    texts,
+                    cases.known[chosen],
+                    cases.questioned[chosen],
+                    None if others is None else PopulationPart.among(texts, others),
+                )
+                for chosen, others in groups
+            ]
+            pairs.append(type(made[0]).joined(made))
+        conditions = Conditions.of(
+            tables[0].log_tokens,
+            cases.known[rows],
+            cases.questioned[rows],
+            len(cases.populations[0]) if cases.populations else 0,
+        )
+        same = cases.same_author[rows]
+        return CasePart(
+            Cases(tuple(pairs), conditions, same),
+            cases.authors[rows],
+            self._validation(cases, rows, conditions, same, known),
+        )
+
+    def _validation(
+        self,
+        cases: SimulatedCases,
+        rows: IntArray,
+        conditions: Conditions,
+        same: BoolArray,
+        known: bool,
+    ) -> Validation:
+        name, count = self._material.name, len(rows)
+        whole = list(self._material.whole_texts(cases))
+        number = [self._numbers.setdefault((name, whole[row]), len(self._numbers)) for row in rows]
+        return Validation(
+            genres=self._names,
+            log_bayes_factor=np.zeros(count, np.float32),
+            same_author=same,
+            genre=np.full(count, self._names.index(name), np.int32),
+            words=side_words(self._material.words, cases)[rows].astype(np.int32),
+            texts=conditions.texts.max(axis=1).astype(np.int32),
+            population=conditions.population.astype(np.int32),
+            known=np.full(count, known),
+            case=np.array(number, np.int32),
+        )
+
+
+# Texts with their authors, from documents or from pairs whose truth is known
+
+
+def read_sets(
+    sets: Mapping[str, LabelledTexts] | Iterable[str | Path], skipped: list[InputError] | None
+) -> dict[str, list[Document]]:
+    """The documents of each set by its name, all with authors."""
+    if not isinstance(sets, Mapping):
+        by_name: dict[str, LabelledTexts] = {}
+        for path in sets:
+            name = real_path(path).name.split(".")[0]
+            if name in by_name:
+                raise OptionError(f"two sets are named '{name}'; rename one")
+            if {source.layout for source in find_sources(path)} == {Layout.PAIRS}:
+                by_name[name] = list(read_pairs(path, skipped=skipped))
+            else:
+                by_name[name] = list(read_documents(path, skipped=skipped))
+        sets = by_name
+    documents: dict[str, list[Document]] = {}
+    for name, texts in sets.items():
+        documents[name], unnamed = documents_of(name, texts)
+        if unnamed:
+            warnings.warn(
+                f"the truth names no authors for {unnamed:,} of the {len(texts):,} pairs of {name}:"
+                " each pair is taken to have its own, and whether the model was trained on them "
+                "cannot be checked. If it was, Bayes factors come out too sure; name the authors "
+                "if you can",
+                AdHominemWarning,
+                stacklevel=3,
+            )
+    return documents
+
+
+def documents_of(name: str, texts: LabelledTexts) -> tuple[list[Document], int]:
+    """The documents of a set, all with authors, and how many of its pairs do not name both.
+
+    Where the truth names no authors, each pair has its own; but a text that is in several pairs has
+    one author in all of them.
+    """
+    documents = [one for one in texts if isinstance(one, Document)]
+    nameless = sum(not document.author for document in documents)
+    if nameless:
+        raise OptionError(
+            f"{nameless:,} of the {len(texts):,} texts of {name} have no author; expected all to: "
+            "a folder with one folder an author, for example"
+        )
+    pairs = [one for one in texts if isinstance(one, Pair)]
+    unlabelled = sum(pair.same_author is None for pair in pairs)
+    if unlabelled:
+        raise OptionError(f"{unlabelled:,} of {len(pairs):,} pairs have no truth; expected all to")
+    documents += [text for pair in pairs for text in (pair.first, pair.second)]
+    unnamed = [pair for pair in pairs if not (pair.first.author and pair.second.author)]
+    if not unnamed:
+        return documents, 0
+    author_of = {text.text: text.author for text in documents if text.author}
+    same: dict[str, str] = {}  # authors who are another one under a name that was made up
+
+    def author(text: str) -> str:
+        name_of = author_of[text]
+        while name_of in same:
+            name_of = same[name_of]
+        return name_of
+
+    for at, pair in enumerate(unnamed):
+        sides = pair.first.text, pair.second.text
+        for number, text in enumerate(sides):
+            author_of.setdefault(text, f"\0{name} {at} {number}")
+        if pair.same_author:
+            kept, other = sorted(map(author, sides), key=lambda name_of: name_of[0] == "\0")
+            if kept != other:
+                same[other] = kept
+    return [replace(text, author=author(text.text)) for text in documents], len(unnamed)

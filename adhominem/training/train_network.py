@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 import adhominem
-from adhominem.arrays import Array32, IntArray
-from adhominem.config import Config
+from adhominem.arrays import Array32, FloatArray, IntArray
 from adhominem.errors import OptionError
 from adhominem.evaluation.figures import draw_entropy_curves
-from adhominem.evaluation.pan import summarise
+from adhominem.evaluation.pan import PairScores, summarise
 from adhominem.model.card import model_card
 from adhominem.model.writing import (
     write_genres,
@@ -23,11 +23,14 @@ from adhominem.model.writing import (
     write_training_authors,
     write_typicality,
 )
+from adhominem.paper import distributed
+from adhominem.paper.config import Config
+from adhominem.paper.losses import SiameseModel, squared_distance
+from adhominem.paper.training import DeviceCorpus, Trainer, diverged, encode_documents
 from adhominem.paper.word_vectors import read_word_vectors
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.vocabulary import UNKNOWN, Vocabulary
 from adhominem.text.writing import write_folder
-from adhominem.training import distributed
 from adhominem.training.checkpoint import (
     Event,
     Journal,
@@ -46,9 +49,6 @@ from adhominem.training.fit_genres import (
     genres_of,
     reference_documents,
 )
-from adhominem.training.network_data import DeviceCorpus, diverged, encode_documents, score_pairs
-from adhominem.training.network_loop import Trainer
-from adhominem.training.network_model import SiameseModel
 
 
 def train_member(task: Task[Config]) -> Path:
@@ -62,7 +62,7 @@ def train_member(task: Task[Config]) -> Path:
     if distributed.from_first(done.exists()):
         read_progress(task.folder, task.fingerprint())
         return done
-    run = _Run(task)
+    run = _NetworkRun(task)
     try:
         run.train()
         if run.journal is not None:
@@ -72,6 +72,24 @@ def train_member(task: Task[Config]) -> Path:
             run.journal.close()
     distributed.wait()
     return done
+
+
+@torch.no_grad()
+def score_pairs(model: SiameseModel, data: DeviceCorpus) -> PairScores:
+    """The Bayes factor, the distance and the cosine of each pair of a dev set."""
+    assert data.same_author is not None
+    levs = encode_documents(model, data, np.arange(len(data.lengths)))  # (documents, lev_size)
+    factors = model.two_covariance(levs[0::2], levs[1::2])  # (pairs,)
+    distance = squared_distance(levs[0::2], levs[1::2])  # (pairs,)
+    units = torch.nn.functional.normalize(levs - levs.mean(0), dim=1)  # (documents, lev_size)
+    cosine = (units[0::2] * units[1::2]).sum(1)  # (pairs,)
+    if not bool(torch.isfinite(factors).all() and torch.isfinite(distance).all()):
+        raise diverged("a dev score is not finite")
+
+    def numbers(scores: Tensor) -> FloatArray:
+        return scores.double().cpu().numpy()
+
+    return PairScores(numbers(factors), numbers(distance), data.same_author, numbers(cosine))
 
 
 def pick_device(name: str) -> torch.device:
@@ -85,7 +103,7 @@ def pick_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-class _Run:
+class _NetworkRun:
     def __init__(self, task: Task[Config]) -> None:
         self.task = task
         config, corpus = task.config, task.corpus
@@ -166,7 +184,9 @@ class _Run:
         if mean is None or mean > progress.best_score:
             progress.best_score, progress.best_epoch = mean or 0.0, progress.epoch
             self.best = weights_of(self.model)
-        between, within = self._entropies()
+        between, within = self.model.two_covariance.entropies()
+        if not (math.isfinite(between) and math.isfinite(within)):
+            raise diverged(f"the entropies are {between} and {within}")
         return {
             "event": "epoch",
             "member": self.task.member,
@@ -179,18 +199,6 @@ class _Run:
             "dev_auc": mean,
             "dev": scores,
         }
-
-    def _entropies(self) -> tuple[float, float]:
-        """The entropies of the between- and the within-author Gaussian, in nats."""
-        layer = self.model.two_covariance
-        constant = 0.5 * layer.author_mean.numel() * math.log(2 * math.pi * math.e)
-        with torch.no_grad():
-            between, within = (
-                constant - float(factor.diagonal().log().sum()) for factor in layer.factors()
-            )
-        if not (math.isfinite(between) and math.isfinite(within)):
-            raise diverged(f"the entropies are {between} and {within}")
-        return between, within
 
     def _save(self) -> None:
         if distributed.rank() == 0:

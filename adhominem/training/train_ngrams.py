@@ -13,8 +13,8 @@ import torch
 
 import adhominem
 from adhominem.arrays import Array32, FloatArray
-from adhominem.config import NgramConfig
 from adhominem.errors import CheckpointError
+from adhominem.evaluation.pan import auc
 from adhominem.model.card import ngram_card
 from adhominem.model.files import Arrays
 from adhominem.model.member import NgramModel
@@ -24,8 +24,10 @@ from adhominem.model.writing import (
     write_training_authors,
     write_typicality,
 )
+from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.encoder import eight_bits, shared_dimensions
 from adhominem.ngrams.table import NgramTable
+from adhominem.ngrams.training import Forms, NgramTrainer, samples_of
 from adhominem.text.writing import replaced_file, write_folder, write_whole
 from adhominem.training.checkpoint import Event, Task
 from adhominem.training.fit_genres import (
@@ -34,18 +36,17 @@ from adhominem.training.fit_genres import (
     reference_documents,
     training_levs,
 )
-from adhominem.training.ngram_loop import Forms, NgramTrainer, samples_of
 
 
 def train_ngrams(task: Task[NgramConfig], output: Path) -> None:
     """Learn and write the model. A run that was stopped goes on with the stage it was in."""
-    run = _Run(task)
+    run = _NgramRun(task)
     weights = run.learn()
     with write_folder(output) as folder:
         run.write(folder, weights)
 
 
-class _Run:
+class _NgramRun:
     def __init__(self, task: Task[NgramConfig]) -> None:
         self.task, self.config, corpus = task, task.config, task.corpus
         self._log = task.folder / "log.jsonl"
@@ -61,7 +62,7 @@ class _Run:
         self.table = self._table()
         self._log.touch()  # without dev there are no evaluations
         self.trainer = NgramTrainer(
-            corpus, task.dev, self.table, self.config.training, task.device, self._hear
+            corpus, task.dev, self.table, self.config.training, task.device, auc, self._hear
         )
 
     def _table(self) -> NgramTable:

@@ -22,11 +22,11 @@ from adhominem.model.calibration import (
 )
 from adhominem.model.card import calibrated_card, read_card
 from adhominem.model.files import ModelFiles
-from adhominem.model.folder import is_shipped, model_folder, read_folder
+from adhominem.model.folder import changeable_folder, model_folder, read_folder
 from adhominem.model.member import AnyModel
 from adhominem.text.files import real_path
 from adhominem.text.writing import locked
-from adhominem.training.calibrate import CalibrationReports, copy_first
+from adhominem.training.calibrate import CalibrationReports
 
 
 def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReports:
@@ -34,9 +34,7 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
 
     Both must have the same members, of the same size, that know the same genres.
     """
-    folder = model_folder(folder)
-    if is_shipped(folder):
-        raise copy_first(folder)
+    folder = changeable_folder(folder, "calibrate")
     files = ModelFiles(model_folder(twin))
     with locked(folder):
         model, other = read_folder(folder), read_folder(files)

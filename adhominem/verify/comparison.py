@@ -1,7 +1,7 @@
 """Two sides that are compared: each text read, hashed, tokenized and encoded once.
 
-All that is said of a comparison is said of this: what it comes to, how alike each member finds both
-sides, and what it would come to if texts were others.
+A comparison says what it comes to, how alike each member finds both sides, and what it would come
+to if texts were others.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ import numpy as np
 
 from adhominem.arrays import AnyLevs, Array32, FloatArray, IntArray, Levs
 from adhominem.model.member import Member
-from adhominem.ngrams.encoder import NgramEncoder
-from adhominem.ngrams.variants import NgramVariants
+from adhominem.ngrams.encoder import NgramEncoder, NgramVariants
 from adhominem.pairs.passages import TakenOut
 from adhominem.paper.runtime import Encoded
+from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.contributions import Contribution, ProductContribution
-from adhominem.score.factors import LogBayesFactors
 from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer
 from adhominem.text.exhibits import Exhibit
@@ -36,7 +35,7 @@ class ComparedText:
 
     exhibit: Exhibit
     tokens_by: Mapping[Tokenizer, Tokens]  # members mostly share one tokenizer
-    attention: tuple[Encoded | None, ...]  # where each member looked; None if it was not asked
+    attention: tuple[Encoded | None, ...]  # where each member looked; None if it was not kept
     copies: tuple[Exhibit, ...] = ()  # of the same side, with the same tokens: all count once
 
     @property
@@ -51,7 +50,7 @@ class ComparedText:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
-    """The texts of both sides, each once, and the population that they are seen against."""
+    """The texts of both sides, each once, and the population that they are compared with."""
 
     members: Sequence[Member]
     lead: Member  # whose tokens are shown, and by which texts are judged to be usual or not
@@ -65,12 +64,12 @@ class Comparison:
 
     @property
     def sides(self) -> tuple[tuple[ComparedText, ...], tuple[ComparedText, ...]]:
-        """Both."""
+        """The texts of both sides."""
         return self.first, self.second
 
     @property
     def exhibits(self) -> tuple[list[Exhibit], list[Exhibit]]:
-        """All that was given of each side, copies after what they are copies of."""
+        """All texts that were given of each side, copies after what they are copies of."""
         first, second = (
             [exhibit for text in side for exhibit in (text.exhibit, *text.copies)]
             for side in self.sides
@@ -79,12 +78,12 @@ class Comparison:
 
     @property
     def texts(self) -> tuple[ComparedText, ...]:
-        """Those of both sides."""
+        """The texts of both sides in a row."""
         return (*self.first, *self.second)
 
     @property
     def log_bayes_factor(self) -> float:
-        """Of both sides as they are, without bounds: at a bound nothing would contribute."""
+        """What both sides come to, without bounds: at a bound nothing would contribute."""
         return float(self.scored.unbounded[0])
 
     @property
@@ -103,9 +102,11 @@ class Comparison:
         A passage is what a window adds to those before it. The windows are those of the first
         network among the members.
         """
-        networks = [member.windows for member in self.members if member.windows is not None]
-        windows = networks[0] if networks else WindowOptions()
-        return spread_starts(len(text.tokens(self.lead).tokens), windows)
+        if text not in self._passages:
+            networks = [member.windows for member in self.members if member.windows is not None]
+            windows = networks[0] if networks else WindowOptions()
+            self._passages[text] = spread_starts(len(text.tokens(self.lead).tokens), windows)
+        return self._passages[text]
 
     def vary(self, text: ComparedText, times: IntArray) -> Array32:
         """(variants, lev_size): the LEVs of a text with some passages left out or repeated.
@@ -121,7 +122,7 @@ class Comparison:
             else:
                 read = text.tokens(member).tokens
                 parts.append(member.vary(text.document, read, starts, times, attention))
-        # A passage of which a text has two counts twice.
+        # A passage that a text has twice counts twice.
         ends = np.append(starts[1:], len(text.tokens(self.lead).tokens))
         tokens = np.maximum(times @ (ends - starts), 1)  # (variants,)
         parts.append(np.log(tokens)[:, None].astype(np.float32))
@@ -130,8 +131,8 @@ class Comparison:
     def losses(self, side: int, number: int, times: IntArray) -> Iterator[FloatArray]:
         """For each member, (variants,): what a side's half of its share loses.
 
-        That is with each variant of a text, as in `vary`, in its place. Where the loss is linear in
-        the LEV, and the LEV a sum over n-grams, no LEV is made.
+        Each variant of a text, as in `vary`, takes its place. Where the loss is linear in the LEV,
+        and the LEV a sum over n-grams, no LEV is made.
         """
         text = self.sides[side][number]
         starts = self.passages(text)
@@ -156,6 +157,10 @@ class Comparison:
             tokens, starts = text.tokens(member).tokens, self.passages(text)
             self._variants[key] = NgramVariants(encoder, tokens, starts)
         return self._variants[key]
+
+    @cached_property
+    def _passages(self) -> dict[ComparedText, IntArray]:
+        return {}
 
     @cached_property
     def _variants(self) -> dict[tuple[ComparedText, Member], NgramVariants]:

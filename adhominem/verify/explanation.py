@@ -6,17 +6,23 @@ character positions in the text as the user gave it.
 
 Attention says where the network looked, not why the comparison came out as it did. For that, the
 log Bayes factor is taken apart, from zero on, where the texts favour neither proposition
-(`scoring.contributions`): among all passages, and once more among n-grams (`Balance`).
+(`score.contributions`): among all passages, and once more among n-grams (`Balance`).
 
-How much of it a passage has is seen by leaving it out: what the product of both sides loses, with
+How much of it a passage has is found by leaving it out: what the product of both sides loses, with
 all else held as it is. What is left of the share of its text belongs to passages by their length.
 So the contributions of all passages add up to the log Bayes factor.
+
+On paper, passages begin at sentences (`at_sentences`): what a passage contributes is shared evenly
+among its characters, and a new passage, of as many sentences as it takes to be long enough, has the
+sum of what its characters have. So all passages together contribute what they did before.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,6 +32,7 @@ from adhominem.records import with_schema
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import SideTexts
+from adhominem.text.sentences import sentence_starts, word_spans
 from adhominem.verify.comparison import ComparedText, Comparison
 from adhominem.verify.ngram_contributions import (
     NgramContribution,
@@ -34,6 +41,9 @@ from adhominem.verify.ngram_contributions import (
 )
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
+
+SHORTEST = 200  # characters of a passage; a sentence that is longer stays whole
+LONGEST = 1_200  # where no sentence ends, a passage ends with a window
 
 
 @dataclass(frozen=True)
@@ -115,7 +125,7 @@ def explain_texts(
 ) -> Explanation:
     """Compare two sides as `Verifier.verify` does, and say what made it come out so.
 
-    `on_progress` hears which share of the work is done.
+    `on_progress` is called with the share of the work that is done.
     """
     comparison = verifier.compare(first, second, population, attention=True)
     verification = verifier.judge(comparison, prior_same_author, delta, scale)
@@ -186,7 +196,7 @@ def explain_text(
 
 
 def _contributions(comparison: Comparison, side: int, number: int, tokens: IntArray) -> FloatArray:
-    """(passages,): of a text whose passages have so many tokens."""
+    """(passages,): what each passage of a text contributes; `tokens` is the size of each."""
     sizes = tokens / tokens.sum()  # (passages,): shares
     times = 1 - np.eye(len(tokens), dtype=np.int64)  # each left out once
     if len(tokens) == 1:
@@ -207,13 +217,13 @@ def _attention(
     Each sums to 1. There are no tokens of what was not read, and None where no network looked.
     """
     of_passages, of_tokens = [], []
-    for member, seen in zip(comparison.members, text.attention, strict=True):
+    for member, encoded in zip(comparison.members, text.attention, strict=True):
         if member.tokenizer is not comparison.lead.tokenizer:  # whose tokens are not those shown
             continue
-        if seen is not None and np.array_equal(seen.windows.starts, starts):
-            of_passages.append(seen.window_attention[0].astype(np.float64))
+        if encoded is not None and np.array_equal(encoded.windows.starts, starts):
+            of_passages.append(encoded.window_attention[0].astype(np.float64))
             of_tokens.append(
-                _token_shares(seen.token_attention[:, 1:], starts, seen.windows.counts)
+                _token_shares(encoded.token_attention[:, 1:], starts, encoded.windows.counts)
             )
     if not of_passages:
         return None
@@ -228,13 +238,79 @@ def _token_shares(attention: Array32, starts: IntArray, counts: IntArray) -> lis
     passage where it stands, with the mean of what it got in both.
     """
     last = int((starts + counts).max())
-    total, seen = np.zeros(last), np.zeros(last)
+    total, times = np.zeros(last), np.zeros(last)
     for row, start, count in zip(attention, starts, counts, strict=True):
         total[start : start + count] += row[:count]
-        seen[start : start + count] += 1
-    mean = total / np.maximum(seen, 1)
+        times[start : start + count] += 1
+    mean = total / np.maximum(times, 1)
     shares = []
     for start, end, count in zip(starts, np.append(starts[1:], last), counts, strict=True):
         of_passage = mean[start : min(end, start + count)]
         shares.append(of_passage / max(float(of_passage.sum()), 1e-300))
     return shares
+
+
+def at_sentences(explanation: Explanation) -> Explanation:
+    """The same explanation with other passages: each begins with a sentence."""
+    return replace(explanation, texts=tuple(map(_recut, explanation.texts)))
+
+
+def _recut(text: ExplainedText) -> ExplainedText:
+    if not text.passages:
+        return text
+    first, last = text.passages[0].start, text.passages[-1].end
+    starts = _chosen(text, first, last)
+    tokens = [  # each with its part of the attention to the whole text
+        (token, (passage.attention or 0.0) * token.attention)
+        for passage in text.passages
+        for token in passage.tokens
+    ]
+    places = [token.start for token, _ in tokens]
+    attended = all(passage.attention is not None for passage in text.passages)
+    passages = []
+    for start, end in pairwise([*starts, last + 1]):
+        within = tokens[bisect_left(places, start) : bisect_left(places, end)]
+        weight = sum(part for _, part in within)
+        passages.append(
+            Passage(
+                start,
+                start + len(text.text[start : min(end, last)].rstrip()),
+                sum(
+                    _share(passage, start, end) * passage.contribution for passage in text.passages
+                ),
+                weight if attended else None,
+                tuple(
+                    TokenAttention(token.start, token.end, part / weight if weight else 0.0)
+                    for token, part in within
+                ),
+            )
+        )
+    return replace(text, passages=tuple(passages))
+
+
+def _chosen(text: ExplainedText, first: int, last: int) -> list[int]:
+    """Where the new passages begin."""
+    spans = word_spans(text.text)
+    begins = [
+        start
+        for start in spans[sentence_starts(text.text, spans), 0].tolist()
+        if first < start < last
+    ]
+    windows = [passage.start for passage in text.passages]
+    chosen = [first]
+    for start in [*begins, last]:
+        while (
+            start - chosen[-1] > LONGEST
+            and (at := windows[max(0, bisect_right(windows, chosen[-1] + LONGEST) - 1)])
+            > chosen[-1]
+        ):
+            chosen.append(at)
+        if start < last and start - chosen[-1] >= SHORTEST and last - start >= SHORTEST // 2:
+            chosen.append(start)
+    return chosen
+
+
+def _share(passage: Passage, start: int, end: int) -> float:
+    """How much of a passage lies between two places."""
+    length = max(1, passage.end - passage.start)  # an empty one has its place, too
+    return max(0, min(passage.start + length, end) - max(passage.start, start)) / length

@@ -1,6 +1,6 @@
 """Which n-grams contribute most to a log Bayes factor, and where they stand.
 
-A log Bayes factor has a product of both sides, and all else (`scoring.contributions`). The product
+A log Bayes factor has a product of both sides, and all else (`score.contributions`). The product
 is a sum over n-grams: it speaks for one author where both sides have more of an n-gram than is
 usual, or both less. All else, mostly against one author, is shared out among n-grams by the squares
 of how far both sides depart from the usual. So an n-gram in which both depart alike speaks for one
@@ -22,8 +22,17 @@ import numpy as np
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.ngrams.table import CHANNELS, Ngram
 from adhominem.verify.comparison import Comparison
-from adhominem.verify.ngram_groups import Occurrences, are_names, group, name_tokens
-from adhominem.verify.ngram_texts import NgramMember, letters, ngram_members, shown, spans_of
+from adhominem.verify.ngram_texts import (
+    NgramMember,
+    Occurrences,
+    are_names,
+    group,
+    letters,
+    name_tokens,
+    ngram_members,
+    shown,
+    spans_of,
+)
 
 _CANDIDATES = 400  # that are put together where they stand in the same places
 _SHOWN = 30
@@ -152,10 +161,10 @@ def _squares(profile: NgramMember, columns: IntArray, usual: FloatArray) -> Floa
 def _habit(
     weighed: WeighedNgrams, ngrams: Mapping[int, Ngram], members: list[int]
 ) -> NgramContribution:
-    """Some n-grams in the same places, told by the first, which shows most of them."""
+    """Some n-grams in the same places, named after the first, which shows most of them."""
     profile, usual, contributions = weighed.profile, weighed.usual, weighed.contributions
-    told, *others = members
-    ngram, column = ngrams[told], weighed.columns[told]
+    first, *others = members
+    ngram, column = ngrams[first], weighed.columns[first]
     counts, sizes = [0, 0], [0, 0]
     expected = 0.0
     places: list[Place] = []
@@ -164,7 +173,7 @@ def _habit(
         at = text.tokens_with(int(column))
         counts[text.side] += len(at)
         sizes[text.side] += len(text.tokens)
-        expected += float(text.usual_counts(column[None], usual[told : told + 1])[0])
+        expected += float(text.usual_counts(column[None], usual[first : first + 1])[0])
         places += [Place(number, *span) for span in spans_of(ngram, text, at)]
         words.update(text.tokens[token] for token in at.tolist())
     most = [word for word, _ in words.most_common(_EXAMPLES)] if ngram.channel == 0 else []

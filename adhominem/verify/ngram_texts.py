@@ -1,19 +1,30 @@
-"""The texts of a comparison as its n-gram members see them: which n-grams occur, and where."""
+"""The n-grams of the texts of a comparison: which occur, where, and which of them say the same.
+
+Where "hils" and "… whilst" stand is always "whilst": that is one habit. And parts of names such as
+"Eliz" are not habits at all: who is written about is not how somebody writes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
-from adhominem.arrays import FloatArray, IntArray
+from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import END, MASK, START, Ngram, NgramTable
 from adhominem.score.contributions import ProductContribution
 from adhominem.verify.comparison import ComparedText, Comparison
+
+_SAME = 0.8  # share of the places of an n-gram that are those of another
+_NAMED = 0.8  # share of the places of an n-gram that are in names
+_ENDS = frozenset(".!?…:")  # of a sentence
+_OPENING = frozenset("\"'“”‘’«»([{*_")  # after which a word may be the first of its sentence
 
 
 @dataclass(frozen=True)
@@ -28,7 +39,7 @@ class NgramText:
     parts: int  # that it is read in, if it is long
     values: FloatArray  # (columns,): what the LEV has of each n-gram
     unit_values: FloatArray  # (columns,): what it would have of one that occurs once
-    # Of all occurrences; none are kept for a member that is no profile: nobody asks where they are.
+    # Of all occurrences; none are kept for a member without a profile, where they are not needed.
     columns: IntArray  # sorted
     places: IntArray  # the token that each is in, or begins with
 
@@ -85,7 +96,7 @@ class NgramMember:
 
     @cached_property
     def columns(self) -> IntArray:
-        """Those of the n-grams that occur in any text, each once."""
+        """The columns of the n-grams that occur in any text, each once."""
         return np.unique(np.concatenate([text.columns for text in self.texts]))
 
     def columns_of(self, table: NgramTable, columns: IntArray) -> IntArray:
@@ -96,7 +107,7 @@ class NgramMember:
 
 
 def ngram_members(comparison: Comparison) -> Iterator[NgramMember]:
-    """Those whose product of both sides is a sum over n-grams."""
+    """The members whose product of both sides is a sum over n-grams."""
     for member, part in zip(comparison.members, comparison.contributions, strict=True):
         if isinstance(member.encoder, NgramEncoder) and isinstance(part, ProductContribution):
             yield NgramMember(comparison, member, part)
@@ -160,3 +171,135 @@ def inside(gram: str, token: str, start: int, end: int) -> list[tuple[int, int]]
         spans.append((start + first, start + last))
         at = marked.find(gram, at + 1)
     return spans
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Where some n-grams stand: the tokens of all texts are numbered in a row."""
+
+    tokens: int
+    ngram: IntArray  # (occurrences,): by its number, in rising order
+    token: IntArray  # (occurrences,): the one that it is in, or begins with
+    is_pair: BoolArray  # (n-grams,): whether it takes two tokens
+
+    @classmethod
+    def of(cls, texts: Sequence[NgramText], columns: IntArray, is_pair: BoolArray) -> Occurrences:
+        """Where the n-grams with these rising columns stand; each once in a token."""
+        starts = np.cumsum([0, *(len(text.tokens) for text in texts)])
+        both = []
+        for text, start in zip(texts, starts[:-1], strict=True):
+            at = np.minimum(np.searchsorted(columns, text.columns), len(columns) - 1)
+            known = columns[at] == text.columns
+            both.append(np.stack([at[known], start + text.places[known]]))
+        ngram, token = np.concatenate(both, axis=1)
+        tokens = max(int(starts[-1]), 1)
+        # As one number each: NumPy sorts numbers many times as fast as pairs of them.
+        ngram, token = np.divmod(np.unique(ngram * tokens + token), tokens)
+        return cls(tokens, ngram, token, is_pair)
+
+    def counts(self) -> IntArray:
+        """(n-grams,): in how many places each stands."""
+        return np.bincount(self.ngram, minlength=len(self.is_pair))
+
+    def share_in(self, marked: BoolArray) -> FloatArray:
+        """(n-grams,): the share of its places where a token is marked; `marked` is (tokens,)."""
+        second = np.append(marked[1:], False)
+        here = marked[self.token] | (self.is_pair[self.ngram] & second[self.token])
+        inside = np.bincount(self.ngram, here, minlength=len(self.is_pair))
+        return np.asarray(inside / np.maximum(self.counts(), 1))
+
+    def tokens_of(self, ngram: int) -> IntArray:
+        """The tokens that an n-gram begins in, rising."""
+        begin, end = np.searchsorted(self.ngram, [ngram, ngram + 1])
+        return self.token[begin:end]
+
+
+class _Groups:
+    """N-grams that stand where the first of their group does.
+
+    Of each token it is known which groups have a place there, so that an n-gram is held against
+    those alone that it meets.
+    """
+
+    def __init__(self) -> None:
+        self.ngrams: list[list[int]] = []  # of each group
+        self.sizes: list[int] = []  # tokens that the first n-gram of each begins in
+        # For n-grams of one token, and for pairs: of each token, the groups that have it.
+        self._at: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
+
+    def holding(self, first: list[int], is_pair: bool) -> list[int]:
+        """The groups whose places are nearly all of an n-gram's, which begins in these tokens."""
+        if not first:
+            return list(range(len(self.ngrams)))
+        at = self._at[is_pair]
+        met = Counter(chain.from_iterable(at.get(token, ()) for token in first))
+        return [group for group, times in met.items() if times >= _SAME * len(first)]
+
+    def begin(self, ngram: int, first: list[int], is_pair: bool) -> None:
+        """Two pairs of words must begin in the same place; a word may be either of a pair."""
+        group = len(self.ngrams)
+        self.ngrams.append([ngram])
+        self.sizes.append(len(first))
+        to_other = 1 if is_pair else -1
+        either = {*first, *(token + to_other for token in first)}
+        for at, places in ((self._at[is_pair], first), (self._at[not is_pair], either)):
+            for place in places:
+                at.setdefault(place, []).append(group)
+
+
+def group(occurrences: Occurrences, ngrams: IntArray) -> list[list[int]]:
+    """N-grams by their numbers, those together that stand where the first of them does.
+
+    Each is with the rarest of those before it that stand wherever it does, or begins a new group.
+    """
+    groups = _Groups()
+    for ngram in ngrams.tolist():
+        first, is_pair = occurrences.tokens_of(ngram).tolist(), bool(occurrences.is_pair[ngram])
+        holding = groups.holding(first, is_pair)
+        if holding:
+            rarest = min(holding, key=lambda group: (groups.sizes[group], group))
+            groups.ngrams[rarest].append(ngram)
+        else:
+            groups.begin(ngram, first, is_pair)
+    return groups.ngrams
+
+
+def are_names(occurrences: Occurrences, names: BoolArray) -> BoolArray:
+    """(n-grams,): whether nearly all their places are in tokens that are `names` (tokens,)."""
+    return np.asarray(occurrences.share_in(names) >= _NAMED)
+
+
+def name_tokens(texts: Sequence[NgramText], frequent: Sequence[str]) -> BoolArray:
+    """(tokens,): whether each token of the texts seems to be a name, or of a name.
+
+    That is a capitalised word within a sentence, or one anywhere that is not among the `frequent`
+    types. A word that these texts also have in small letters is not a name, nor is a frequent
+    one in capitals.
+    """
+    known, types = set(frequent), {token for text in texts for token in text.tokens}
+
+    def seems_name(token: str) -> bool:
+        small = token.lower()
+        if not token[:1].isupper() or token == "I" or token.startswith("I'") or small in types:
+            return False
+        return not (token.isupper() and small in known)
+
+    names = {token for token in types if seems_name(token)}
+    rare = {token for token in names if token not in known and token.lower() not in known}
+    return np.array(
+        [
+            token in rare or (token in names and not first)
+            for text in texts
+            for token, first in zip(text.tokens, _begin_sentences(text), strict=True)
+        ],
+        dtype=bool,
+    )
+
+
+def _begin_sentences(text: NgramText) -> Iterator[bool]:
+    """Whether each token may be the first of a sentence, of a line, or of what somebody says."""
+    before, end = ".", 0
+    for token, (start, stop) in zip(text.tokens, text.spans.tolist(), strict=True):
+        sign = not any(map(str.isalnum, before)) and before[-1] in _ENDS | _OPENING
+        yield sign or "\n" in text.text[end:start]
+        before, end = token, stop

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import adhominem
+from adhominem.arrays import joined
 from adhominem.records import with_schema
 from adhominem.score.calibration import Conditions
-from adhominem.verify.cautions import Caution
+from adhominem.score.decision import Decision, VerbalScale, decide, probability_same_author
+from adhominem.verify.case_cautions import cautions_of
+from adhominem.verify.cautions import Caution, ExaminedText
+from adhominem.verify.comparison import Comparison
+
+if TYPE_CHECKING:
+    from adhominem.verify.verifier import Verifier
+
+_LOG_10 = float(np.log(10))
 
 _MOSTLY = 0.5  # share of a genre from which on the texts count as of this genre
 _ANY_GENRE = "*"  # the texts are like the training texts, but of no one genre
@@ -50,9 +61,31 @@ class Likeness:
         default_factory=dict
     )  # the genres in words, if the model says
 
+    @property
+    def likest(self) -> tuple[str, float]:
+        """The genre that the texts are most like, and its share; none if no genre is known."""
+        return max(self.genres.items(), key=lambda row: row[1], default=("", 0.0))
+
     def name(self, genre: str) -> str:
         """A genre as people call it."""
         return self.described.get(genre, genre)
+
+    @property
+    def how_far(self) -> str:
+        """How far the texts are from those of training, in words."""
+        if self.atypicality > 1:
+            return f"{self.atypicality:.1f} times as far from them as nearly all training texts"
+        share = f"{self.atypicality:.1f} of the limit"
+        return f"not farther from them than nearly all training texts ({share})"
+
+    @property
+    def sentence(self) -> str:
+        """What a comparison without a population rests on, without a full stop."""
+        genre, share = self.likest
+        return (
+            "No population was given: of the genres that the model knows, these are most like "
+            f"{self.name(genre)} ({share:.0%}), and {self.how_far}"
+        )
 
 
 def guessed_genre(likeness: Likeness | None) -> str:
@@ -64,14 +97,14 @@ def guessed_genre(likeness: Likeness | None) -> str:
         return _ANY_GENRE
     if likeness.atypicality > 1:
         return ""
-    genre, share = max(likeness.genres.items(), key=lambda item: item[1])
+    genre, share = likeness.likest
     return genre if share >= _MOSTLY else _ANY_GENRE
 
 
 def in_words(conditions: Conditions) -> str:
     """The conditions of one comparison."""
-    first, second = conditions.texts[:, 0].astype(int).tolist()
-    tokens = float(np.exp(conditions.log_tokens[:, 0].min()))
+    first, second = conditions.texts[0].astype(int).tolist()
+    tokens = float(np.exp(conditions.log_tokens[0].min()))
     population = int(conditions.population[0])
     return (
         f"{first:,} text{'' if first == 1 else 's'} against {second:,}, about {tokens:,.0f} words "
@@ -104,6 +137,105 @@ class Verification:
     first: Side
     second: Side
 
+    @property
+    def states(self) -> bool:
+        """Whether a statement is made: nothing stands in the way of a decision."""
+        return not any(caution.blocks_decision for caution in self.warnings)
+
     def to_json(self) -> dict[str, Any]:
         """As plain lists, numbers and strings, with the version of the schema."""
         return with_schema(self)
+
+
+def verification_of(
+    verifier: Verifier,
+    comparison: Comparison,
+    prior_same_author: float = 0.5,
+    delta: float = 0.125,
+    scale: VerbalScale | None = None,
+) -> Verification:
+    """What a comparison comes to, in numbers and in words: see `Verifier.verify`."""
+    population, scored = comparison.population, comparison.scored
+    first, second = comparison.levs
+    factor = float(scored.log_bayes_factor[0])
+    probability = float(probability_same_author(factor, prior_same_author))
+    scale = scale or VerbalScale()
+    sentence = scale.sentence(factor / _LOG_10)
+    bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
+    examined = _examined(verifier, comparison)
+    likeness = _likeness(verifier, comparison, examined)
+    cautions = tuple(
+        cautions_of(
+            verifier,
+            examined,
+            population=population,
+            scored=scored,
+            genres=list(map(verifier.scorer.genre_shares, comparison.levs))
+            if scored.two_genres[0]
+            else (),
+            misleading=verifier.misleading(likeness) if population is None else (),
+            taken_out=comparison.taken_out,
+        )
+    )
+    use = None
+    if population is not None:
+        without = float(verifier.score([first], [second])[0])
+        use = PopulationUse(population.texts, without / _LOG_10)
+    obstacles = tuple(caution.message for caution in cautions if caution.blocks_decision)
+    decided = decide(probability, delta, obstacles)
+    reason = decided.reason
+    if prior_same_author != 0.5 and not obstacles:
+        reason += f", with the prior {prior_same_author:g}"
+    if not scored.calibrated and decided.decision is not Decision.UNDECIDED:
+        reason += ", by a model that is not calibrated"
+    return Verification(
+        log_bayes_factor=factor,
+        log10_bayes_factor=factor / _LOG_10,
+        verbal=f"No statement is made: {reason}." if obstacles else sentence,
+        lower_bound=bounds[0] if scored.calibrated else None,
+        upper_bound=bounds[1] if scored.calibrated else None,
+        conditions=in_words(verifier.scorer.conditions([first], [second], comparison.used)),
+        reach=scale.reach(*bounds) if scored.calibrated else "",
+        probability_same_author=probability,
+        prior_same_author=prior_same_author,
+        decision=decided.decision.value,
+        reason=reason,
+        population=use,
+        likeness=likeness,
+        warnings=cautions,
+        model=verifier.name,
+        model_sha256=verifier.sha256,
+        version=adhominem.__version__,
+        first=_side(examined[0]),
+        second=_side(examined[1]),
+    )
+
+
+def _examined(verifier: Verifier, comparison: Comparison) -> list[list[ExaminedText]]:
+    """The texts of both sides, and what is found when each is looked at by itself."""
+    texts = [text.exhibit for text in comparison.texts]
+    tokens = [text.tokens(verifier.lead).tokens for text in comparison.texts]
+    copies = [text.copies for text in comparison.texts]
+    examined = verifier.examine(texts, tokens, joined(comparison.levs), copies)
+    count = len(comparison.first)
+    return [examined[:count], examined[count:]]
+
+
+def _likeness(
+    verifier: Verifier, comparison: Comparison, examined: Sequence[Sequence[ExaminedText]]
+) -> Likeness | None:
+    """How like the training texts those of both sides are; None where that is not known."""
+    if verifier.lead.typicality is None or verifier.lead.genres is None:
+        return None
+    most = max(text.atypicality for side in examined for text in side)
+    shares = verifier.scorer.genre_shares(joined(comparison.levs))
+    return Likeness(shares, most, verifier.genre_names)
+
+
+def _side(texts: Sequence[ExaminedText]) -> Side:
+    documents = tuple(
+        Material(exhibit.document.id, len(text.tokens), exhibit.sha256)
+        for text in texts
+        for exhibit in (text.exhibit, *text.copies)
+    )
+    return Side(documents, sum(len(text.tokens) for text in texts))

@@ -11,10 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-import adhominem
-from adhominem.arrays import AnyLevs, BoolArray, FloatArray, Levs, joined
+from adhominem.arrays import AnyLevs, BoolArray, FloatArray, Levs
 from adhominem.errors import NO_WORD, EmptyTextError, InputError, OptionError
-from adhominem.model.calibration import MisleadingRates, Validation, read_validation
+from adhominem.model.calibration import (
+    CalibrationEvidence,
+    MisleadingRates,
+    Validation,
+    read_evidence,
+    read_validation,
+)
 from adhominem.model.files import ModelFiles, damaged
 from adhominem.model.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.model.layout import MACHINE
@@ -23,30 +28,25 @@ from adhominem.pairs.passages import Hashes, TakenOut, without_recurring, withou
 from adhominem.paper.runtime import Encoded
 from adhominem.paper.two_covariance import squared_distance
 from adhominem.score.calibration import Calibration
-from adhominem.score.decision import Decision, VerbalScale, decide, probability_same_author
+from adhominem.score.decision import VerbalScale
 from adhominem.score.genres import Group
 from adhominem.score.machine import MachineLook
 from adhominem.score.population import Population, each_once
+from adhominem.score.products import Sides
 from adhominem.score.prose import Prose
 from adhominem.score.scorer import Scorer
-from adhominem.score.sides import Sides
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of, with_text
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair
-from adhominem.verify.cautions import cautions_of, is_other_language
+from adhominem.verify.cautions import ExaminedText, is_other_language
 from adhominem.verify.comparison import ComparedText, Comparison
 from adhominem.verify.encoding import NOTHING_KEPT, Begun, Encoding, Kept, TokensBy
 from adhominem.verify.verification import (
     Likeness,
-    Material,
-    PopulationUse,
-    Side,
     Verification,
     guessed_genre,
-    in_words,
+    verification_of,
 )
-
-_LOG_10 = float(np.log(10))
 
 
 class Verifier:
@@ -68,6 +68,7 @@ class Verifier:
         sha256: str = "",
         genre_names: Mapping[str, str] | None = None,
         validation: Validation | None = None,
+        evidence: tuple[CalibrationEvidence, CalibrationEvidence] | None = None,
         prose: Prose | None = None,
         machine_look: MachineLook | None = None,
         changed: bool = False,
@@ -75,14 +76,17 @@ class Verifier:
         """`members` come from `make_members`; `lead` is the one that speaks for all.
 
         Genres, typicality and tokens are taken from it. `validation` are cases of known authors
-        that the model was tried on. By `prose`, other texts are told, by `machine_look` those
-        that a machine may have written. `changed`: the members have, since they were calibrated.
+        that the model was tried on, and `evidence` is what its calibration rests on, without a
+        population and with one. `prose` tells whether a text is running prose, `machine_look`
+        whether a machine may have written it. `changed`: the members have, since they were
+        calibrated.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
         self.name, self.sha256, self.prose = name, sha256, prose
         self.machine_look, self.changed = machine_look, changed
         self.genre_names, self.validation = dict(genre_names or {}), validation
+        self.evidence = evidence or (CalibrationEvidence(), CalibrationEvidence())
         self.members = list(members)
         self.lead = self.members[lead]
         self._encoding = Encoding(self.members, self.lead, name)
@@ -214,88 +218,35 @@ class Verifier:
         scale: VerbalScale | None = None,
     ) -> Verification:
         """What a comparison comes to, in numbers and in words: see `verify`."""
-        population, levs, lead = comparison.population, comparison.levs, self.lead
-        scored, sides = comparison.scored, (comparison.first, comparison.second)
-        factor = float(scored.log_bayes_factor[0])
-        probability = float(probability_same_author(factor, prior_same_author))
-        scale = scale or VerbalScale()
-        sentence = scale.sentence(factor / _LOG_10)
-        bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
-        both = joined(levs)  # (texts, lev_size)
-        texts = self.scorer.lead_columns(both)
-        atypicality, likeness = np.zeros(len(texts)), None
-        if lead.typicality is not None:
-            if self.prose is None:  # or what is on their face tells more
-                atypicality = lead.typicality.atypicality(texts)
-            if lead.genres is not None:
-                shares = self.scorer.genre_shares(both)
-                likeness = Likeness(shares, float(atypicality.max()), self.genre_names)
-        departures = None
-        if self.prose is not None:
-            of = self.prose.departure
-            departures = [
-                [of(text.document.text, text.tokens(lead).tokens) for text in side]
-                for side in sides
-            ]
-            if likeness is not None:
-                most = max(told.atypicality for side in departures for told in side)
-                likeness = replace(likeness, atypicality=most)
-        told = cautions_of(
-            [[text.exhibit for text in side] for side in sides],
-            [[text.tokens_by[lead.tokenizer].tokens for text in side] for side in sides],
-            common_words=lead.vocabulary.words,
-            known_types=lead.vocabulary.known,
-            atypicality=np.split(atypicality, [len(comparison.first)]),
-            typicality=lead.typicality,
-            calibrated=scored.calibrated,
-            changed=self.changed,
-            at_bound=bool(scored.at_bound[0]),
-            knows_topics=lead.knows_topics,
-            guessed_genre=lead.genres is not None and population is None,
-            misleading=self.misleading(likeness) if population is None else (),
-            longest=None if self.calibration is None else self.calibration.tokens[1],
-            population=population,
-            strange_population=bool(scored.strange[0]),
-            genre_shares=[self.scorer.genre_shares(side) for side in levs],
-            of_two_genres=bool(scored.two_genres[0]),
-            genre_names=self.genre_names,
-            copies=[(text.exhibit, text.copies) for side in sides for text in side if text.copies],
-            departures=departures,
-            machine_written=np.split(self.looks_machine_written(both), [len(comparison.first)]),
-            taken_out=comparison.taken_out,
-        )
-        cautions, use = tuple(told), None
-        if population is not None:
-            without = float(self.score([levs[0]], [levs[1]])[0])
-            use = PopulationUse(population.texts, without / _LOG_10)
-        obstacles = tuple(caution.message for caution in cautions if caution.decides)
-        decided = decide(probability, delta, obstacles)
-        reason = decided.reason
-        if prior_same_author != 0.5 and not obstacles:
-            reason += f", with the prior {prior_same_author:g}"
-        if not scored.calibrated and decided.decision is not Decision.UNDECIDED:
-            reason += ", by a model that is not calibrated"
-        return Verification(
-            log_bayes_factor=factor,
-            log10_bayes_factor=factor / _LOG_10,
-            verbal=f"No statement is made: {reason}." if obstacles else sentence,
-            lower_bound=bounds[0] if scored.calibrated else None,
-            upper_bound=bounds[1] if scored.calibrated else None,
-            conditions=in_words(self.scorer.conditions([levs[0]], [levs[1]], comparison.used)),
-            reach=scale.reach(*bounds) if scored.calibrated else "",
-            probability_same_author=probability,
-            prior_same_author=prior_same_author,
-            decision=decided.decision.value,
-            reason=reason,
-            population=use,
-            likeness=likeness,
-            warnings=cautions,
-            model=self.name,
-            model_sha256=self.sha256,
-            version=adhominem.__version__,
-            first=_side(comparison.first, lead),
-            second=_side(comparison.second, lead),
-        )
+        return verification_of(self, comparison, prior_same_author, delta, scale)
+
+    def examine(
+        self,
+        exhibits: Sequence[Exhibit],
+        tokens: Sequence[Sequence[str]],
+        levs: Levs,
+        copies: Sequence[Sequence[Exhibit]] | None = None,
+    ) -> list[ExaminedText]:
+        """What is found when texts are looked at one by one, by tokens, LEVs and characters.
+
+        `copies` are texts of the same side, with the same tokens as each of them.
+        """
+        atypicality = self.atypicality(levs) if self.prose is None else np.zeros(len(exhibits))
+        machine_written = self.looks_machine_written(levs)
+        examined = []
+        for at, (exhibit, words) in enumerate(zip(exhibits, tokens, strict=True)):
+            of = None if self.prose is None else self.prose.departure(exhibit.document.text, words)
+            examined.append(
+                ExaminedText(
+                    exhibit=exhibit,
+                    tokens=words,
+                    copies=() if copies is None else copies[at],
+                    atypicality=float(atypicality[at]) if of is None else of.atypicality,
+                    departure=of,
+                    machine_written=bool(machine_written[at]),
+                )
+            )
+        return examined
 
     def misleading(self, likeness: Likeness | None = None) -> list[MisleadingRates]:
         """How often it misleads without a population: in the genre guessed, and in unknown ones.
@@ -304,8 +255,8 @@ class Verifier:
         """
         if self.validation is None:
             return []
-        told = [self.validation.misleading_rates(of) for of in (guessed_genre(likeness), "")]
-        return [rates for rates in dict.fromkeys(told) if rates is not None]
+        both = [self.validation.misleading_rates(of) for of in (guessed_genre(likeness), "")]
+        return [rates for rates in dict.fromkeys(both) if rates is not None]
 
     def encode(
         self,
@@ -469,8 +420,9 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
     if read.machine_look is not None:
         size = sum(member.lev_size for member in members if not member.scorer.is_sparse)
         if len(read.machine_look.weights) != size:
-            told = f"{len(read.machine_look.weights)} weights for LEVs of {size} dense numbers"
-            raise damaged(files.folder, f"{MACHINE.name}: {told}")
+            count = len(read.machine_look.weights)
+            wrong = f"{count} weights for LEVs of {size} dense numbers"
+            raise damaged(files.folder, f"{MACHINE.name}: {wrong}")
     return Verifier(
         members,
         read.calibration,
@@ -479,17 +431,8 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         sha256=read.sha256,
         genre_names=read.genre_names,
         validation=read_validation(files),
+        evidence=(read_evidence(files, population=False), read_evidence(files, population=True)),
         prose=read.prose,
         machine_look=read.machine_look,
         changed=read.changed,
     )
-
-
-def _side(texts: Sequence[ComparedText], lead: Member) -> Side:
-    counts = [len(text.tokens_by[lead.tokenizer].tokens) for text in texts]
-    documents = tuple(
-        Material(exhibit.document.id, count, exhibit.sha256)
-        for text, count in zip(texts, counts, strict=True)
-        for exhibit in (text.exhibit, *text.copies)
-    )
-    return Side(documents, sum(counts))

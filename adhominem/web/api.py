@@ -154,8 +154,8 @@ def api_router(service: Service) -> APIRouter:
         says how much more probable the texts are if one person wrote both sides than if two did.
         The probability holds for the prior that is given beside it, and for no other.
         """
-        told = answer(request, comparison, service.verify)
-        return json_response((await awaited(service, request, told)).to_json())
+        result = answer(request, comparison, service.verify)
+        return json_response((await awaited(service, request, result)).to_json())
 
     @router.post("/api/explain", responses=responses(Explanation), summary="Compare, and say why")
     async def explain(request: Request, comparison: Comparison) -> Response:
@@ -166,8 +166,8 @@ def api_router(service: Service) -> APIRouter:
         """
 
         async def written() -> bytes:  # long: it is written in a thread
-            told = await answer(request, comparison, service.explain)
-            return await asyncio.to_thread(lambda: json_bytes(told.to_json()))
+            explanation = await answer(request, comparison, service.explain)
+            return await asyncio.to_thread(lambda: json_bytes(explanation.to_json()))
 
         data = await awaited(service, request, written())
         return Response(data, media_type="application/json")
@@ -212,14 +212,14 @@ def api_router(service: Service) -> APIRouter:
     return router
 
 
-async def case_of(service: Service, request: Request, asked: TwoSides) -> Case:
-    """What is asked for as the service takes it, with its population."""
-    case = await unhurried(len(await request.body()), asked.case)
+async def case_of(service: Service, request: Request, sides: TwoSides) -> Case:
+    """The comparison as the service takes it, with its population."""
+    case = await unhurried(len(await request.body()), sides.case)
     service.check_case(case)
     # The server's, unless the request has one; an empty list is none.
-    population = service.population if asked.population is None else None
-    if asked.population:
-        texts = await asyncio.to_thread(as_exhibits, asked.population, "population")
+    population = service.population if sides.population is None else None
+    if sides.population:
+        texts = await asyncio.to_thread(as_exhibits, sides.population, "population")
         population = await service.find_population([text.document for text in texts])
     return replace(case, population=population)
 

@@ -13,7 +13,7 @@ from adhominem.questions.report.details import MOST_ENTRIES, CaseDetails, ItemDe
 from adhominem.questions.report.formats import FORMS, form_of
 from adhominem.questions.report.report import MOST_DRAWS
 from adhominem.records import from_json
-from adhominem.verify.resampling import DRAWS
+from adhominem.verify.sensitivity import DRAWS
 from adhominem.web.api import TwoSides, case_of
 from adhominem.web.json_requests import JsonRoute, awaited
 from adhominem.web.schema import responses
@@ -97,35 +97,35 @@ def report_router(service: Service) -> APIRouter:
         responses=_FILES,
         summary="The report on two sides, as a file",
     )
-    async def report(request: Request, asked: ReportOnTwoSides) -> Response:
+    async def report(request: Request, wanted: ReportOnTwoSides) -> Response:
         """The report that `adhominem report` writes: HTML, PDF or Word.
 
         A report compares two propositions. It never says who wrote a text, and gives a probability
         only together with the prior that it rests on.
         """
-        form = form_of(f"report.{asked.form}")
-        details = from_json(CaseDetails, asked.details, "details")
-        service.check_labels(asked.population_source)
+        form = form_of(f"report.{wanted.form}")
+        details = from_json(CaseDetails, wanted.details, "details")
+        service.check_labels(wanted.population_source)
 
         async def work() -> bytes:
-            case = await case_of(service, request, asked)
+            case = await case_of(service, request, wanted)
             names = [document.id for document in case.documents]
             details.check_items(names, "details")
-            source = asked.population_source
-            if asked.population is None and case.population is not None:
+            source = wanted.population_source
+            if wanted.population is None and case.population is not None:
                 source = source or SERVERS
             heading = {
                 "details": details,
-                "annex": asked.annex,
+                "annex": wanted.annex,
                 "population_source": source,
-                "prior_same_author": asked.prior_same_author,
-                "seed": asked.seed,
-                "draws": asked.draws,
+                "prior_same_author": wanted.prior_same_author,
+                "seed": wanted.seed,
+                "draws": wanted.draws,
             }
             return await service.report_file(replace(case, heading=heading), form.write)
 
         data = await awaited(service, request, work())
-        name = f"attachment; filename=report.{asked.form}"
+        name = f"attachment; filename=report.{wanted.form}"
         return Response(data, media_type=form.media_type, headers={"Content-Disposition": name})
 
     return router

@@ -44,14 +44,14 @@ async def awaited(service: Service, request: Request, answer: Awaitable[Result])
 
 
 async def unhurried(size: int, work: Callable[..., Result], *arguments: Any) -> Result:
-    """What a function makes of a request of so many bytes; of a large one in a thread."""
+    """The result of a function on a request of this many bytes; in a thread if it is large."""
     if size <= _SMALL:
         return work(*arguments)
     return await asyncio.to_thread(work, *arguments)
 
 
 def parse_json(body: bytes) -> Any:
-    """A body of UTF-8 with few entries, no key of which comes twice."""
+    """A body of UTF-8 with few entries, in which no key comes twice."""
     # Without escaped backslashes and then without escaped quotes, the quotes are those of strings.
     plain = body.replace(b"\\\\", b"").replace(b'\\"', b"")
     too_many = HTTPException(413, f"too many entries; expected at most {_MOST_ENTRIES:,}")

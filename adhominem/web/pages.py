@@ -57,7 +57,7 @@ EXAMPLES = {
     "two-writers": ("margery-garden", "dez-bicycle"),
 }
 _OTHER_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
-_LONGEST_HEAD = 100  # characters of a caution that are shown before its rest is asked for
+_LONGEST_HEAD = 100  # characters of a caution that are shown before its rest is unfolded
 
 
 @cache
@@ -91,8 +91,8 @@ def form_page(
 ) -> HTMLResponse:
     """The form as it was filled in, with what is wrong with it, or with the answer to it.
 
-    `answer` holds what the page's script would be told, event by event: `verdict`, `verification`,
-    and, if they were asked for, `shown`, `explanation` and `report`, or `unexplained`.
+    `answer` holds what the page's script would get, event by event: `verdict`, `verification`,
+    and, if they are wanted, `shown`, `explanation` and `report`, or `unexplained`.
     """
     page = render(
         "web_page.html",
@@ -120,7 +120,7 @@ def answer_page(
 ) -> HTMLResponse:
     """A form as it was filled in, with what is wrong with it, or with the answer to it.
 
-    `answer` holds what the page's script would be told, event by event: `verdict`, `page`, and
+    `answer` holds what the page's script would get, event by event: `verdict`, `page`, and
     the result by its name. `more` is what the template takes beside all this.
     """
     page = render(
@@ -220,7 +220,7 @@ def verdict(looked: Looked, notes: Sequence[str] = ()) -> str:
     """The answer to a comparison as HTML; `notes` says what was odd about the files."""
     verification, like = looked.verification, looked.like
     factor, prior = verification.log10_bayes_factor, verification.prior_same_author
-    stated = not any(warning.decides for warning in verification.warnings)
+    stated = verification.states
 
     def after(before: float) -> str:
         return show_probability(
@@ -255,11 +255,11 @@ def verdict(looked: Looked, notes: Sequence[str] = ()) -> str:
 
 
 def _folded(caution: Caution) -> tuple[str, str, bool]:
-    """A caution as what it says first and the rest, which is folded; and whether it decides."""
+    """A caution as what it says first and a folded rest; and whether it blocks a decision."""
     head, colon, rest = caution.message.partition(": ")
     if not colon or len(head) > _LONGEST_HEAD:
-        return sentence(caution.message), "", caution.decides
-    return sentence(head), sentence(rest), caution.decides
+        return sentence(caution.message), "", caution.blocks_decision
+    return sentence(head), sentence(rest), caution.blocks_decision
 
 
 def explained(explanation: Explanation) -> str:

@@ -16,13 +16,13 @@ from adhominem.index.searcher import Searcher
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import encoder
 from adhominem.model.calibration import LikeCases
-from adhominem.questions.report.evidence import like_pairs
+from adhominem.questions.report.evidence import like_cases
 from adhominem.questions.report.report import Report, make_report
 from adhominem.score.population import Population
-from adhominem.text.exhibits import Exhibit, words_a_text
+from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.explanation import Explanation, explain_texts
-from adhominem.verify.influences import Influence, influences
+from adhominem.verify.sensitivity import Influence, influences
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load
 from adhominem.web.batching import (
@@ -90,7 +90,6 @@ class Service:
         *,
         population: Population | None = None,
         limits: Limits | None = None,
-        model: str | Path | None = None,
         searcher: Searcher | None = None,
     ) -> None:
         """`verifier` and `explainer` are the same model twice: each thread has its own.
@@ -98,7 +97,6 @@ class Service:
         An index is searched in the thread of the second.
         """
         self.searcher, self._look_again = searcher, 0.0
-        self._model = model  # where it lies: a report reads there how it was calibrated
         self.limits = limits or Limits()
         self.verifier, self.population = verifier, population
         self._quick = Worker(verifier, self.limits, "verify")
@@ -119,14 +117,7 @@ class Service:
             with encoder(model, verifier, jobs=1) as encode:
                 relevant = read_population(population, encode, verifier=verifier)
         searcher = None if index is None else Searcher(index, explainer)
-        return cls(
-            verifier,
-            explainer,
-            population=relevant,
-            limits=limits,
-            model=model,
-            searcher=searcher,
-        )
+        return cls(verifier, explainer, population=relevant, limits=limits, searcher=searcher)
 
     def current_index(self) -> Searcher:
         """Its index as it is now; as it was, while the new one is unfinished or damaged.
@@ -188,17 +179,10 @@ class Service:
         def finish(verifier: Verifier, _: Progress) -> Looked:
             comparison = verifier.compare(case.first, case.second, case.population)
             verification = verifier.judge(comparison, case.prior_same_author, case.delta)
-            sides, used = (case.first, case.second), comparison.used
             return Looked(
                 verification=verification,
                 influences=influences(comparison, verification.likeness),
-                like=like_pairs(
-                    verifier.validation,
-                    min(map(words_a_text, sides)),
-                    verification.likeness,
-                    texts=max(map(len, sides)),
-                    population=used.texts if used else 0,
-                ),
+                like=like_cases(verifier.validation, comparison, verification.likeness),
             )
 
         return await self._encoded(case.documents, finish, on_progress)
@@ -220,7 +204,7 @@ class Service:
         return await self._explained(case, make_file, self._heading(case), no_progress)
 
     def _heading(self, case: Case) -> dict[str, Any]:
-        return {"population": case.population, "model": self._model, **case.heading}
+        return {"population": case.population, **case.heading}
 
     async def encode(self, documents: Sequence[Document]) -> Levs:
         """(documents, lev_size): the LEVs of texts."""

@@ -22,9 +22,9 @@ from adhominem.model import calibration as calibration_module
 from adhominem.model import card as card_module
 from adhominem.model import writing
 from adhominem.model.folder import model_folder, model_hash, read_folder
-from adhominem.training import genres as genres_module
+from adhominem.training import teach as genres_module
 from adhominem.training.calibrate import calibrate_model
-from adhominem.training.genres import learn_genres
+from adhominem.training.teach import learn_genres
 from adhominem.training.twin import calibrate_by_twin
 from attack.damage import killed_at, with_room_for
 

@@ -25,7 +25,7 @@ from adhominem import PackedCorpus, load
 from adhominem.errors import AdHominemError, CheckpointError, CorpusError, InputError, ModelError
 from adhominem.model.folder import member_folders
 from adhominem.questions.report.formats import read_report
-from adhominem.questions.report.html import report_page
+from adhominem.questions.report.page import report_page
 from adhominem.questions.report.report import make_report
 from attack.conftest import Attack
 from attack.damage import damaged, damaged_json, kept, mutated
@@ -284,8 +284,8 @@ def test_a_damaged_checkpoint_is_gone_on_with_or_says_what_is_wrong(
 ) -> None:
     import torch
 
+    from adhominem.paper.losses import SiameseModel
     from adhominem.training.checkpoint import Progress, load_checkpoint, save_checkpoint
-    from adhominem.training.network_model import SiameseModel
 
     words = small_run.model.vocabulary
     sizes = len(words.token_types), len(words.characters)

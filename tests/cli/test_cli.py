@@ -429,7 +429,7 @@ def test_train_refuses_what_cannot_work_in_one_line(
 def test_a_process_of_torchrun_that_is_not_the_first_says_nothing_but_errors(
     small_data: SmallData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adhominem.training import distributed
+    from adhominem.paper import distributed
 
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setattr(distributed, "together", lambda device: nullcontext())

@@ -13,7 +13,7 @@ from adhominem.compiled import NUMPY, VARIABLE, compiled
 from adhominem.index import engine, packing
 from adhominem.index.engine import even_parts, largest, row_products, whole_numbers
 from adhominem.index.packing import LevTable, PackedLevs
-from adhominem.score.rows import products
+from adhominem.score.products import products
 
 MODULE = compiled("adhominem.index._chosen")
 NUMBERS = np.array([6, 0, 11, 3, 3, 7])  # of shards with 4, 3, 0 and 5 texts

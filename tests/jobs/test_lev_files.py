@@ -9,7 +9,7 @@ import pytest
 
 from adhominem import Verifier, load
 from adhominem.errors import InputError
-from adhominem.jobs.lev_files import arrays_of, read_levs
+from adhominem.jobs.corpora import arrays_of, read_levs
 
 TEXTS = [f"It was the {word} night of all that we had seen." for word in ("dark", "last", "first")]
 

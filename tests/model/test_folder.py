@@ -21,7 +21,7 @@ from adhominem.errors import ModelError
 from adhominem.model.card import ensemble_card
 from adhominem.model.folder import read_models, read_scores
 from adhominem.model.writing import write_ensemble
-from adhominem.training.network_model import SiameseModel
+from adhominem.paper.losses import SiameseModel
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_an_ensemble_of_ensembles_or_without_a_member_is_damaged(
 ) -> None:
     inner = make_ensemble(tmp_path / "inner", small_run.folder, ["a"])
     outer = make_ensemble(tmp_path / "outer", inner, ["a"])
-    with pytest.raises(ModelError, match=r"is damaged .*the member a is no single model"):
+    with pytest.raises(ModelError, match=r"is damaged .*the member a is not a single model"):
         read_models(outer)
     itself = make_ensemble(tmp_path / "itself", small_run.folder, [])
     for members in (["."], ["missing"]):

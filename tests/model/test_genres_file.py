@@ -19,7 +19,8 @@ from adhominem.model.layout import STYLES
 from adhominem.model.member import read_genres
 from adhominem.model.writing import write_genres
 from adhominem.score.genres import Genres
-from adhominem.score.members import GenreMember, PopulationPart
+from adhominem.score.members import GenreMember
+from adhominem.score.products import MemberTexts, PopulationPart
 from adhominem.score.three_level import Evidence
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -50,11 +51,11 @@ def test_genres_that_were_written_score_as_before(size: int, scale: float, tmp_p
     assert again.names == genres.names
     np.testing.assert_allclose(again.centres, genres.centres, rtol=1e-6)
     assert again.usual == pytest.approx(genres.usual, rel=1e-6)
-    sides = [levs[at : at + 2] for at in range(0, 20, 2)], [levs[at : at + 1] for at in range(10)]
-    lengths = np.full((10, 3), 6.5)
+    first, second = np.arange(20).reshape(10, 2), np.arange(10)[:, None]
+    texts = MemberTexts(levs[:20], np.full(20, 6.5))
     for population in (None, PopulationPart.of(levs[20:], np.full(20, 6.0))):
         expected, made = (
-            GenreMember(each).evidence(*sides, lengths, population) for each in (genres, again)
+            GenreMember(one).evidence(texts, first, second, population) for one in (genres, again)
         )
         assert np.ptp(expected.log_bayes_factor) > 1
         for name in (field.name for field in fields(Evidence)):

@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adhominem.ngrams.grams import GramIndex
+from adhominem.ngrams.counter import GramIndex
 from adhominem.ngrams.table import spell
 
 words = st.one_of(

@@ -15,10 +15,10 @@ from conftest import rich_rows
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adhominem.config import NgramConfig
 from adhominem.errors import OptionError
 from adhominem.ngrams import counter as counter_module
 from adhominem.ngrams import table as ngrams
+from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.counter import NgramCounter
 from adhominem.ngrams.table import NgramOptions, NgramTable, shape, spell
 from adhominem.text.tokenizer import Tokenizer

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from adhominem.ngrams.counter import NgramCounter
-from adhominem.ngrams.encoder import NgramEncoder, eight_bits, shared_dimensions
+from adhominem.ngrams.encoder import NgramEncoder, NgramVariants, eight_bits, shared_dimensions
 from adhominem.ngrams.table import NgramOptions, NgramTable
-from adhominem.ngrams.variants import NgramVariants
 
 TEXTS = [row["text"].split() for row in rich_rows("notes", 4, 3)]
 SIZE = 7
@@ -390,7 +389,7 @@ def test_a_dimension_is_an_ngrams_own_if_no_other_has_it() -> None:
 def test_the_levs_are_those_of_training(form: str, ngram_run: NgramRun) -> None:
     import torch
 
-    from adhominem.training.ngram_loop import DeviceNgrams, weigh
+    from adhominem.ngrams.training import DeviceNgrams, weigh
 
     model, corpus = ngram_run.model, ngram_run.data.corpus
     columns, size = sum(model.table.sizes), model.config.lev_size

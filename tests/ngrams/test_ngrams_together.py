@@ -103,7 +103,7 @@ def test_neither_batch_nor_order_nor_repetition_matters(
     whole = encode(Numbered.of(texts), together)
     order = [rng.randrange(len(texts)) for _ in range(2 * len(texts))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(together_module, "_PIECES_AT_ONCE", at_once)
+        patch.setattr(together_module, "_PARTS_AT_ONCE", at_once)
         found = encode(Numbered.of([texts[at] for at in order]), together)
     np.testing.assert_allclose(found, whole[order], rtol=1e-5, atol=1e-6)
     assert encode(Numbered.of([]), together).shape == (0, 90)

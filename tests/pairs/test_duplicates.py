@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.pairs import duplicates
-from adhominem.pairs.duplicates import (
+from adhominem.pairs import passages
+from adhominem.pairs.passages import (
     Duplicate,
     Fingerprint,
     find_duplicates,
@@ -248,7 +248,7 @@ def test_the_search_finds_what_comparing_all_with_all_finds(
             if estimate >= share:
                 expected.append(Duplicate(one, other, estimate))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duplicates, "_LARGEST_CROWD", crowd)
+        patch.setattr(passages, "_LARGEST_CROWD", crowd)
         assert find_duplicates(fingerprints, share) == expected
 
 

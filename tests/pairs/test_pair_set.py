@@ -11,7 +11,7 @@ import pytest
 
 from adhominem import read_pairs
 from adhominem.errors import InputError, OptionError
-from adhominem.pairs.pair_set import PairSet, write_pair_set
+from adhominem.pairs.cases import PairSet, write_pair_set
 from adhominem.paper.sampling import PairOptions, draw_epoch
 from adhominem.text.readers import Source, find_sources
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from adhominem import compiled as compiled_module
 from adhominem.compiled import NUMPY, PLAIN, VARIABLE, compiled
 from adhominem.errors import OptionError
-from adhominem.paper.kernel import kernel_name, kernel_names
-from adhominem.paper.recurrence import Pooling, Sequences
+from adhominem.paper.recurrence import Pooling, Sequences, kernel_name, kernel_names
 
 Array32 = npt.NDArray[np.float32]
 COMPILED = [name for name in kernel_names() if name != NUMPY]

@@ -12,21 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from adhominem.config import preset
 from adhominem.errors import OptionError
+from adhominem.paper.config import EncoderOptions, preset
+from adhominem.paper.losses import SiameseModel
 from adhominem.paper.network import (
     Attention,
     Batch,
     CharacterCNN,
-    Encoded,
+    EncodedBatch,
     MaskedBiLSTM,
     Masks,
     Network,
 )
-from adhominem.paper.options import EncoderOptions
 from adhominem.paper.word_vectors import WordVectors
 from adhominem.text.vocabulary import PADDING, SPECIAL
-from adhominem.training.network_model import SiameseModel
 
 SMALL = EncoderOptions(
     character_size=4,
@@ -192,7 +191,7 @@ def slow_encode(network: Network, text: Text) -> SlowlyEncoded:
     return SlowlyEncoded(lev, token_attention, window_attention)
 
 
-def per_document(encoded: Encoded, some: Sequence[Text]) -> Iterator[SlowlyEncoded]:
+def per_document(encoded: EncodedBatch, some: Sequence[Text]) -> Iterator[SlowlyEncoded]:
     """What a batch says of each document, without the padding."""
     at = 0
     for index, text in enumerate(some):
@@ -456,13 +455,6 @@ def test_the_vector_of_no_topic_is_learnt_from_documents_without_one_only() -> N
     assert (network.no_topic.grad != 0).all()
     assert network.word_vectors.weight.grad is not None
     assert (network.word_vectors.weight.grad[4] != 0).all()
-
-
-def test_word_vectors_can_be_kept_as_they_are() -> None:
-    kept = Network(TOKEN_TYPES, CHARACTERS, replace(SMALL, train_word_vectors=False))
-    kept(batch_of([Text([[1, 2]], [4])])).levs.sum().backward()
-    assert kept.word_vectors.weight.grad is None
-    assert NETWORK.word_vectors.weight.requires_grad
 
 
 def test_the_vectors_of_padding_are_zero() -> None:

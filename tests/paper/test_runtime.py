@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem.paper import runtime as module
+from adhominem.paper.config import EncoderOptions
 from adhominem.paper.device import DeviceRuntime
-from adhominem.paper.network import Batch, Encoded, Network
-from adhominem.paper.options import EncoderOptions
+from adhominem.paper.network import Batch, EncodedBatch, Network
 from adhominem.paper.runtime import Runtime
 from adhominem.text.vocabulary import (
     Vocabulary,
@@ -80,7 +80,7 @@ def by_torch(
     topics: list[list[str]],
     windows: WindowOptions,
     table: WindowTable | None = None,
-) -> Encoded:
+) -> EncodedBatch:
     lengths = np.array([len(tokens) for tokens in documents])
     table = table or spread_windows(lengths, windows)
     types = sorted({token for tokens in documents for token in tokens})

@@ -98,7 +98,7 @@ def test_a_disputed_text_in_another_language_has_no_posterior(verifier: Verifier
     for row in case.candidates:
         assert (row.verbal, row.posterior) == ("no statement is made", None)
     assert ranking.versus == ()
-    codes = [caution.code for caution in ranking.warnings if caution.decides]
+    codes = [caution.code for caution in ranking.warnings if caution.blocks_decision]
     assert codes == ["foreign"]
     page = PAGE.whole(ranking)
     assert "<strong>No statement is made: " in page

@@ -11,13 +11,13 @@ from adhominem.render.summary import against_prior, headline, shift
 from adhominem.score.decision import probability_same_author
 
 
-def answer(log10: float, prior: float, *, decides: bool = False) -> Any:
+def answer(log10: float, prior: float, *, states: bool = True) -> Any:
     after = float(probability_same_author(log10 * 2.302585092994046, prior))
     return SimpleNamespace(
         log10_bayes_factor=log10,
         prior_same_author=prior,
         probability_same_author=after,
-        warnings=[SimpleNamespace(decides=decides)],
+        states=states,
     )
 
 
@@ -31,7 +31,7 @@ def answer(log10: float, prior: float, *, decides: bool = False) -> Any:
 )
 def test_the_headline_says_how_strong_and_for_which_side(log10: float, words: str) -> None:
     assert headline(answer(log10, 0.5)) == words
-    assert headline(answer(log10, 0.5, decides=True)) == "No statement is made"
+    assert headline(answer(log10, 0.5, states=False)) == "No statement is made"
 
 
 def test_the_shift_goes_the_way_of_the_evidence() -> None:
@@ -50,4 +50,4 @@ def test_a_prior_that_outweighs_the_evidence_is_named() -> None:
     assert "in favour of one author" in against_prior(answer(-0.5, 0.9))
     for agrees in (answer(2.0, 0.1), answer(0.5, 0.5), answer(-1.0, 0.2), answer(0.0, 0.1)):
         assert against_prior(agrees) == ""
-    assert against_prior(answer(0.5, 0.1, decides=True)) == ""
+    assert against_prior(answer(0.5, 0.1, states=False)) == ""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.score.genres import Genres
+from adhominem.score.products import MemberTexts, Sides, numbered
 from adhominem.score.three_level import Levels, Part
 
 FloatArray = npt.NDArray[np.float64]
@@ -137,3 +138,19 @@ class SlowModel:
             for author in (0, 1)
         )
         return same, different
+
+
+def pairs_of(
+    first: Sides, second: Sides, log_tokens: npt.ArrayLike
+) -> tuple[MemberTexts, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """What members take: texts, and their numbers of both sides of each pair.
+
+    `log_tokens` (pairs, texts) are those of the first side's texts, then of the second's.
+    """
+    levs, one, other = numbered(first, second)
+    lengths = np.zeros(len(levs))
+    for row, *sides in zip(np.asarray(log_tokens), one, other, strict=True):
+        numbers = np.concatenate(sides)
+        numbers = numbers[numbers >= 0]
+        lengths[numbers] = row[: len(numbers)]
+    return MemberTexts(levs, lengths), one, other

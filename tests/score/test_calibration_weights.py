@@ -54,7 +54,7 @@ def made_up(
         (against[0], against[1]),
         kept if left_out else None,
         rng.normal(size=pairs),
-        Conditions.of(np.ones((2, pairs)), np.full((2, pairs), 6.5), cohort),
+        Conditions(np.ones((pairs, 2)), np.full((pairs, 2), 6.5), np.full(pairs, float(cohort))),
     )
 
 
@@ -174,7 +174,7 @@ def conditions_of(*cases: tuple[int, int, float, float, int]) -> Conditions:
     first, second, *tokens, population = (
         np.array(row, np.float64) for row in zip(*cases, strict=True)
     )
-    return Conditions(np.stack([first, second]), np.log(tokens), population)
+    return Conditions(np.stack([first, second], axis=1), np.log(tokens).T, population)
 
 
 def test_conditions_are_cut_and_joined() -> None:

@@ -9,15 +9,16 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_three_level import exact_levels, made_up_genres, texts_of
+from slow_three_level import exact_levels, made_up_genres, pairs_of, texts_of
 from slow_two_covariance import seeds
 
 from adhominem.arrays import SparseRows
 from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score.calibration import Calibration, Weights
 from adhominem.score.contributions import Contribution, FactorContribution, ProductContribution
-from adhominem.score.members import GenreMember, LayerMember, PopulationPart
+from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.population import Population
+from adhominem.score.products import PopulationPart
 from adhominem.score.scorer import Scorer
 from adhominem.score.three_level import Levels
 
@@ -144,14 +145,14 @@ def test_it_is_the_part_of_the_evidence_that_both_sides_departures_from_c_make_t
     if given_population:
         others = np.concatenate([texts_of(rng, genres, 1) for _ in range(7)])
         part = PopulationPart.of(others, np.full(7, 6.0))
-    made = member.contribution(first, second, log_tokens, part, slope)
+    made = member.contribution(*pairs_of([first], [second], log_tokens), part, slope)
     assert isinstance(made, ProductContribution)
 
     def product(one: FloatArray, other: FloatArray) -> float:
         """Of texts that depart from c, less what they make each where the other side is at c."""
         here = [np.tile(made.centre, (len(side), 1)) for side in (one, other)]
         whole, left, right, nothing = (
-            float(member.evidence([a], [b], log_tokens, part).log_bayes_factor[0])
+            float(member.evidence(*pairs_of([a], [b], log_tokens), part).log_bayes_factor[0])
             for a, b in ((one, other), (one, here[1]), (here[0], other), (here[0], here[1]))
         )
         return slope * (whole - left - right + nothing)
@@ -196,9 +197,9 @@ def test_of_sparse_rows_it_is_that_of_the_plain_ones() -> None:
     rng = np.random.default_rng(5)
     levs = (texts_of(rng, GENRES[0], 5) * (rng.random((5, SIZE)) < 0.5)).astype(np.float32)
     lengths, packed = np.full((1, 5), 6.0), SparseRows.of(levs)
-    plain = MEMBERS[0].contribution(levs[:3], levs[3:], lengths, None, 1.0)
+    plain = MEMBERS[0].contribution(*pairs_of([levs[:3]], [levs[3:]], lengths), None, 1.0)
     sparse = replace(MEMBERS[0], is_sparse=True).contribution(
-        packed[:3], packed[3:], lengths, None, 1.0
+        *pairs_of([packed[:3]], [packed[3:]], lengths), None, 1.0
     )
     assert sparse.product == pytest.approx(plain.product, rel=1e-6)
     np.testing.assert_allclose(

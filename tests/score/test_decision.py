@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.score.decision import Decision, decide, show_probability
+from adhominem.score.decision import Decision, decide, say_probability, show_probability
 
 SAME, DIFFERENT, UNDECIDED = (
     Decision.SAME_AUTHOR,
@@ -64,8 +64,13 @@ def test_no_probability_is_shown_as_certain(probability: float) -> None:
     reason = decide(probability, 0.1).reason
     assert "0.000" not in reason
     assert "1.000" not in reason
-    assert show_probability(1 - 1e-12) == "more than 0.999"
-    assert show_probability(1e-12) == "less than 0.001"
+    for certain, shown, said in (
+        (1 - 1e-12, "> 0.999", "more than 0.999"),
+        (1e-12, "< 0.001", "less than 0.001"),
+    ):
+        assert (show_probability(certain), say_probability(certain)) == (shown, said)
+    assert show_probability(1.0, 2) == "> 0.99"
+    assert show_probability(None) == "–"
     assert show_probability(0.9985) == "0.999"
     assert show_probability(0.001) == "0.001"
 

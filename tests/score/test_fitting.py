@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_three_level import SlowModel, made_up_genres
+from slow_three_level import SlowModel, made_up_genres, pairs_of
 
 from adhominem.evaluation.likelihood_ratio import cllr, cllr_min
 from adhominem.paper.two_covariance import TwoCovariance
@@ -25,9 +25,11 @@ from adhominem.score.fitting import (
     fit_one_genre,
     group_weights,
 )
-from adhominem.score.members import GenreMember, LayerMember, PopulationPart
-from adhominem.score.three_level import Evidence, Levels, Part, joined
-from adhominem.score.three_level import unrestricted as in_a_row
+from adhominem.score.fitting import unrestricted as in_a_row
+from adhominem.score.genres import PairGeometry
+from adhominem.score.members import GenreMember, LayerMember
+from adhominem.score.products import PopulationPart
+from adhominem.score.three_level import Evidence, Levels, Part
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -93,11 +95,15 @@ def drawn(seed: int, cases: int, population: int = 0) -> Cases:
             first.append(levs[:count])
             second.append(levs[count:] if same[at] else draw.texts(centre, 1))
             texts.append([count, 1])
-        sights.append(member.sight(first, second, np.full((len(first), 3), np.log(TOKENS)), part))
-    conditions = Conditions.of(
-        np.array(texts, np.float64).T, np.full((2, cases), np.log(TOKENS)), population
+        sights.append(
+            member.pairs(*pairs_of(first, second, np.full((len(first), 3), np.log(TOKENS))), part)
+        )
+    conditions = Conditions(
+        np.array(texts, np.float64),
+        np.full((cases, 2), np.log(TOKENS)),
+        np.full(cases, float(population)),
     )
-    return Cases((GENRES,), (joined(sights),), conditions, same)
+    return Cases((PairGeometry.joined(sights),), conditions, same)
 
 
 def even(*batches: Cases) -> list[FloatArray]:
@@ -262,8 +268,8 @@ def bells(pairs: int, seed: int, skill: float = 2.0) -> tuple[FloatArray, BoolAr
 @pytest.mark.parametrize("times", [0.2, 1.0, 5.0])
 def test_a_layer_that_is_too_sure_or_not_sure_enough_gets_its_weight(times: float) -> None:
     factors, same = bells(6_000, 0)
-    conditions = Conditions.of(np.ones((2, 6_000)), np.full((2, 6_000), 6.5), 0)
-    cases = Cases((None,), (Evidence(times * factors + 0.3),), conditions, same)
+    conditions = Conditions(np.ones((6_000, 2)), np.full((6_000, 2), 6.5), np.zeros(6_000))
+    cases = Cases((Evidence(times * factors + 0.3),), conditions, same)
     made = fit([cases], even(cases), Fitted((None,), (1.0,), Weights()))
     assert made.levels == (None,)
     assert made.layer_weights[0] == pytest.approx(1 / times, rel=0.06)
@@ -275,7 +281,7 @@ def test_a_layer_beside_another_member_adds_what_it_knows() -> None:
 
     def with_layer(of: Cases, seed: int) -> Cases:
         factors = Evidence(3 * bells(2_000, seed, 1.0)[0])
-        return replace(of, genres=(GENRES, None), sights=(*of.sights, factors))
+        return replace(of, pairs=(*of.pairs, factors))
 
     both, fresh = with_layer(cases, 5), with_layer(new, 6)
     made = fit([both], even(both), Fitted((TRUE, None), (1.0, 1.0), Weights()))
@@ -292,9 +298,9 @@ def test_a_layer_beside_another_member_adds_what_it_knows() -> None:
 def test_a_layers_evidence_against_a_population_has_its_weight_too() -> None:
     rng = np.random.default_rng(7)
     against = rng.normal(size=(5, 6)), rng.normal(size=(5, 6))
-    conditions = Conditions.of(np.ones((2, 5)), np.full((2, 5), 6.5), 6)
+    conditions = Conditions(np.ones((5, 2)), np.full((5, 2), 6.5), np.full(5, 6.0))
     evidence = Evidence(rng.normal(size=5), against)
-    cases = Cases((None,), (evidence,), conditions, np.arange(5) % 2 == 0)
+    cases = Cases((evidence,), conditions, np.arange(5) % 2 == 0)
     scores = Fitted((None,), (0.25,), Weights()).scores(cases)
     np.testing.assert_allclose(scores.total, 0.25 * evidence.log_bayes_factor)
     np.testing.assert_allclose(scores.against, 0.25 * np.array(against))

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem.arrays import Rows, SparseRows
-from adhominem.score import rows as module
-from adhominem.score.rows import column_means, products, row_products, squares
+from adhominem.score import products as module
+from adhominem.score.products import column_means, products, row_products, squares
 
 Array = npt.NDArray[np.float32]
 

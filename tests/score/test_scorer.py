@@ -9,20 +9,19 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_three_level import made_up_genres
+from slow_three_level import made_up_genres, pairs_of
 from slow_two_covariance import seeds
 
 from adhominem.arrays import Levs, SparseRows
 from adhominem.errors import ModelError, OptionError
 from adhominem.paper.two_covariance import TwoCovariance
-from adhominem.score import members as members_module
+from adhominem.score import products as products_module
 from adhominem.score import scorer as module
-from adhominem.score.calibration import Bounds, Calibration, Scores, Weights
-from adhominem.score.factors import LogBayesFactors
-from adhominem.score.members import GenreMember, LayerMember, PopulationPart
+from adhominem.score.calibration import Bounds, Calibration, LogBayesFactors, Weights
+from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.population import Population
-from adhominem.score.scorer import Scorer, square
-from adhominem.score.sides import log_tokens_of
+from adhominem.score.products import PopulationPart
+from adhominem.score.scorer import Scorer, log_tokens_of, square
 from adhominem.score.three_level import Levels, Part
 
 FloatArray = npt.NDArray[np.float64]
@@ -106,7 +105,7 @@ def test_conditions_are_texts_their_mean_log_tokens_and_the_size_of_the_populati
     conditions = SCORER.conditions([levs[:3], levs[0]], [levs[3], levs[4:]], POPULATION)
     tokens = levs[:, -1].astype(np.float64)
     assert conditions.texts.tolist() == [[3, 1], [1, 2]]
-    expected = [[tokens[:3].mean(), tokens[0]], [tokens[3], tokens[4:].mean()]]
+    expected = [[tokens[:3].mean(), tokens[3]], [tokens[0], tokens[4:].mean()]]
     np.testing.assert_allclose(conditions.log_tokens, expected, rtol=1e-6)
     assert conditions.population.tolist() == [30, 30]
     assert SCORER.conditions(levs[:2], levs[2:4]).population.tolist() == [0, 0]
@@ -192,9 +191,10 @@ def test_scores_are_what_each_member_says_of_its_columns(
             tokens = log_tokens_of(population.cohort)
             own = np.asarray(population.cohort)[:, columns]
             part = PopulationPart(
-                population.texts, population.texts, population.lev_mean[columns], own, tokens
+                population.texts, population.texts, own, tokens, population.lev_mean[columns]
             )
-        said = SCORER.members[at].evidence(levs[:4, columns], levs[4:, columns], lengths, part)
+        pairs = pairs_of(levs[:4, columns], levs[4:, columns], lengths)
+        said = SCORER.members[at].evidence(*pairs, part)
         np.testing.assert_allclose(scores.members[at], said.log_bayes_factor, rtol=1e-9)
         fit = fit + (0 if said.fit is None else said.fit)
         if said.kept is not None:
@@ -263,24 +263,10 @@ def test_how_many_pairs_are_scored_at_once_does_not_matter(
     expected = [SCORER(*sides, POPULATION) for sides in (single, several)]
     whole = SCORER.all_pairs(levs[:9], POPULATION)
     monkeypatch.setattr(module, "_PAIRS_AT_ONCE", at_once)
-    monkeypatch.setattr(module, "_TABLE_AT_ONCE", 7 * at_once)
+    monkeypatch.setattr(module, "_OF_ALL_AT_ONCE", 7 * at_once)
     for sides, factors in zip((single, several), expected, strict=True):
         assert_alike(SCORER(*sides, POPULATION), factors)
     assert_alike(SCORER.all_pairs(levs[:9], POPULATION), whole)
-
-
-@pytest.mark.parametrize("given_population", [False, True])
-def test_pairs_by_number_get_the_scores_of_the_same_levs(given_population: bool) -> None:
-    levs = levs_of(8, 30)
-    first, second = np.array([[0, 1], [2, 3]]), np.array([[4], [5]])
-    chosen = np.arange(10, 30) if given_population else None
-    made = SCORER.scores_among(
-        SCORER.tables(levs), levs[:, -1].astype(np.float64), first, second, chosen
-    )
-    population = Population.of(levs[10:]) if given_population else None
-    expected = SCORER.scores(list(levs[first]), list(levs[second]), population)
-    assert isinstance(made, Scores)
-    assert_alike(made, expected)
 
 
 @pytest.mark.parametrize("genre", [None, 0, 1])
@@ -288,8 +274,7 @@ def test_factors_of_pairs_by_number_are_those_of_the_same_levs(genre: int | None
     levs = np.concatenate([levs_of(18, 10), levs_of(19, 20, genre=genre or 0)])
     first, second = np.array([[0, 1], [2, 3], [6, 7]]), np.array([[4], [5], [8]])
     chosen = None if genre is None else np.arange(10, 30)
-    tokens = levs[:, -1].astype(np.float64)
-    made = SCORER.among(SCORER.tables(levs), tokens, first, second, chosen)
+    made = SCORER.among(SCORER.tables(levs), first, second, chosen)
     population = None if chosen is None else Population.of(levs[chosen])
     assert isinstance(made, LogBayesFactors)
     assert_alike(made, SCORER(list(levs[first]), list(levs[second]), population))
@@ -301,10 +286,14 @@ def test_tables_of_a_scorer_without_a_genre_take_over_what_is_the_same() -> None
     tables, fewer = SCORER.tables(levs), SCORER.without("genre 1")
     taken, made = fewer.tables(levs, tables), fewer.tables(levs)
     for one, other, before in zip(taken, made, tables, strict=True):
+        if before.to_genres is None:  # a layer goes by the LEVs themselves
+            assert one.between is None
+            continue
+        assert one.to_genres is not None
         np.testing.assert_array_equal(one.to_genres, other.to_genres)
+        assert one.between is before.between
         np.testing.assert_array_equal(one.between, other.between)
-        assert one.to_genres.shape[1] == max(0, before.to_genres.shape[1] - 1)
-    assert taken[0].between is tables[0].between
+        assert one.to_genres.shape[1] == before.to_genres.shape[1] - 1
 
 
 def test_no_pairs_get_no_factors() -> None:
@@ -423,7 +412,7 @@ def test_a_population_is_multiplied_out_once_for_each_scorer(
     population = Population.of(levs_of(17, 9))
     expected = SCORER(levs[:4], levs[4:], population)
     with monkeypatch.context() as patch:
-        patch.delattr(members_module, "Cohort")  # none is made again
+        patch.delattr(products_module, "Cohort")  # none is made again
         assert_alike(SCORER(levs[:4], levs[4:], population), expected)
     fewer = SCORER.without("genre 2")
     fresh = fewer(levs[:4], levs[4:], Population.of(levs_of(17, 9)))

@@ -17,26 +17,24 @@ from slow_three_level import (
     SlowModel,
     exact_levels,
     made_up_genres,
+    pairs_of,
     texts_of,
 )
 from slow_two_covariance import seeds
 
 from adhominem.records import from_json, to_json
-from adhominem.score.genres import Genres
-from adhominem.score.members import GenreMember, PopulationPart
-from adhominem.score.products import PairProducts, make_cohort
+from adhominem.score.fitting import restricted, unrestricted
+from adhominem.score.genres import Genres, PairGeometry
+from adhominem.score.members import GenreMember
+from adhominem.score.products import PairProducts, PopulationPart, make_cohort
 from adhominem.score.three_level import (
     Comparison,
     Evidence,
     Levels,
     Part,
-    Sight,
     compare,
     genre_shares,
-    joined,
     one_genre,
-    restricted,
-    unrestricted,
 )
 
 FloatArray = npt.NDArray[np.float64]
@@ -77,7 +75,7 @@ def evidence_of(
     population: PopulationPart | None = None,
 ) -> Evidence:
     member = GenreMember(genres, levels)
-    return member.evidence(list(first), list(second), in_a_row(tokens), population)
+    return member.evidence(*pairs_of(list(first), list(second), in_a_row(tokens)), population)
 
 
 def some_pairs(
@@ -213,7 +211,7 @@ def test_with_a_large_population_it_does_not_matter_where_the_genres_lie() -> No
     near = part_of(texts_of(rng, genres, 1, author=0) + 0.5 * rng.normal(size=(50, SIZE)))
     many = replace(near, texts=10**9, authors=10.0**9)
     shift = rng.normal(size=SIZE)
-    moved = replace(many, mean=many.mean + shift, levs=many.levs + shift, memory=[])
+    moved = replace(many, lev_mean=many.mean + shift, source=many.levs + shift, memory=[])
     sides = [[levs + shift for levs in side] for side in (first, second)]
     levels = exact_levels(genres)
     here = evidence_of(genres, levels, first, second, tokens, many).log_bayes_factor
@@ -251,7 +249,6 @@ def test_a_side_is_compared_with_each_text_of_a_population_as_if_that_were_not_i
             left = np.delete(others, at, axis=0)
             slow = compare(
                 levels,
-                genres,
                 slow_sight(genres, sides[side], others[at], own, length, left, people * len(left)),
             )
             found = evidence.against[side][0, at]
@@ -266,19 +263,19 @@ def slow_sight(
     length: float,
     population: FloatArray,
     authors: float,
-) -> Sight:
+) -> PairGeometry:
     """Of a side and a text, with a population of texts of one length."""
-    pairs = PairProducts.of_levs(
-        [side], [text[None]], genres.centres, population.mean(axis=0), population
+    log_tokens = np.log([[*tokens, length]])
+    products = PairProducts.of(
+        *pairs_of([side], [text[None]], log_tokens), genres.centres, part_of(population)
     )
-    return Sight.of(
-        genres,
-        pairs,
-        np.log([[*tokens, length]]),
-        make_cohort(population @ population.T, population @ genres.centres.T),
+    cohort = make_cohort(
+        population @ population.T,
+        population @ genres.centres.T,
         np.full(len(population), np.log(length)),
         authors,
     )
+    return PairGeometry.of(genres, products, log_tokens, cohort)
 
 
 @pytest.mark.parametrize("power", [0.3, 1.0])
@@ -297,7 +294,7 @@ def test_far_texts_of_a_population_count_as_nearer_ones_as_they_do_on_a_side(pow
     for at in (0, 1, 2):
         left = np.delete(others, at, axis=0)
         sight = slow_sight(genres, side, others[at], tokens, 650.0, left, len(left))
-        slow = compare(levels, genres, sight).log_bayes_factor[0]
+        slow = compare(levels, sight).log_bayes_factor[0]
         assert evidence.against[0][0, at] == pytest.approx(slow, rel=0.03, abs=0.03)
 
 
@@ -337,7 +334,13 @@ def test_of_a_population_some_texts_may_be_kept_and_its_mean_is_that_of_all() ->
     rng, genres, levels = np.random.default_rng(10), GENRES[3], Levels()
     first, second, tokens = some_pairs(rng, genres, 4)
     whole = part_of(np.concatenate([texts_of(rng, genres, 1) for _ in range(20)]))
-    some = replace(whole, levs=whole.levs[::3], log_tokens=whole.log_tokens[::3], memory=[])
+    some = replace(
+        whole,
+        source=whole.levs[::3],
+        log_tokens=whole.log_tokens[::3],
+        lev_mean=whole.mean,
+        memory=[],
+    )
     made, few = (evidence_of(genres, levels, first, second, tokens, part) for part in (whole, some))
     np.testing.assert_allclose(few.log_bayes_factor, made.log_bayes_factor, rtol=1e-9)
     assert made.against is not None
@@ -379,8 +382,8 @@ def test_the_density_of_the_mean_of_a_pairs_texts_is_that_of_a_gaussian(seed: in
     densities, expected = [], []
     for lengths in tokens:
         levs = texts_of(rng, genres, 3)
-        sight = member.sight([levs[:1]], [levs[1:]], np.log(lengths[None]), None)
-        densities.append(Comparison(levels, genres, sight).log_density()[0])
+        sight = member.pairs(*pairs_of([levs[:1]], [levs[1:]], np.log(lengths[None])), None)
+        densities.append(Comparison(levels, sight).log_density()[0])
         noise = np.sqrt(650 / lengths[0])
         covariance = (
             slow.genre(0.0)
@@ -570,9 +573,9 @@ def test_sights_in_a_row_are_compared_as_each_by_itself(given_population: bool) 
         first, second, tokens = some_pairs(rng, genres, 4, most)
         others = np.concatenate([texts_of(rng, genres, 1) for _ in range(7)])
         part = part_of(others, lengths_of(rng, 7)) if given_population else None
-        sights.append(member.sight(first, second, in_a_row(tokens), part))
-    whole = compare(levels, genres, joined([joined(sights[:2]), sights[2]]))
-    parts = [compare(levels, genres, sight) for sight in sights]
+        sights.append(member.pairs(*pairs_of(first, second, in_a_row(tokens)), part))
+    whole = compare(levels, PairGeometry.joined([PairGeometry.joined(sights[:2]), sights[2]]))
+    parts = [compare(levels, sight) for sight in sights]
     for field in fields(Evidence):
         values = [getattr(part, field.name) for part in parts]
         if values[0] is None:
@@ -682,6 +685,8 @@ def test_whether_sides_are_of_one_genre_is_the_ratio_of_mixtures_of_gaussians(
     sides = [texts_of(rng, genres, count, rng.integers(known)) for count in (first, second)]
     tokens = [lengths_of(rng, count) for count in (first, second)]
     member = GenreMember(genres, levels)
-    sight = member.sight([sides[0]], [sides[1]], in_a_row([np.concatenate(tokens)]), None)
+    sight = member.pairs(
+        *pairs_of([sides[0]], [sides[1]], in_a_row([np.concatenate(tokens)])), None
+    )
     expected = slow_one_genre(genres, levels, sides, tokens)
-    np.testing.assert_allclose(one_genre(levels, genres, sight), expected, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(one_genre(levels, sight), expected, rtol=1e-6, atol=1e-8)

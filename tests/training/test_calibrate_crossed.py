@@ -13,10 +13,12 @@ from adhominem.errors import OptionError
 from adhominem.model.calibration import Validation
 from adhominem.score.calibration import Bounds, Conditions
 from adhominem.score.fitting import Cases
-from adhominem.score.genres import Genres
+from adhominem.score.genres import Genres, PairGeometry
+from adhominem.score.members import GenreMember
+from adhominem.score.products import MemberTexts
 from adhominem.score.three_level import Evidence
 from adhominem.training.calibrate import _Fitting, _widened
-from adhominem.training.simulated_cases import Part, merged
+from adhominem.training.simulate import CasePart, merged
 
 Authors = npt.NDArray[np.str_]  # (cases, 2)
 Labels = npt.NDArray[np.bool_]  # (cases,)
@@ -35,7 +37,7 @@ def part_of(
     *,
     labels: Labels | None = None,
     skill: float = 1.0,
-) -> Part:
+) -> CasePart:
     """Cases of a set under one condition, with evidence of members out of thin air.
 
     What is said of a case depends on its authors, not on its label.
@@ -55,11 +57,11 @@ def part_of(
         population=np.zeros(cases, np.int32),
         known=np.ones(cases, bool),
     )
-    conditions = Conditions.of(np.ones((2, cases)), rng.uniform(5, 7, (2, cases)), 0)
-    return Part(Cases((None,) * MEMBERS, evidence, conditions, same), authors, condition)
+    conditions = Conditions(np.ones((cases, 2)), rng.uniform(5, 7, (2, cases)).T, np.zeros(cases))
+    return CasePart(Cases(evidence, conditions, same), authors, condition)
 
 
-def fitting(*parts: Part) -> _Fitting:
+def fitting(*parts: CasePart) -> _Fitting:
     members: Any = (None,) * MEMBERS
     return _Fitting(members, parts)
 
@@ -71,7 +73,7 @@ def drawn_authors(seed: int, cases: int, name: str = "", count: int = 25) -> Aut
     return np.char.add(f"{name} ", numbers.astype(str))
 
 
-def of_sets(count: int, *, share: bool = False, cases: int = 200, of: int = 25) -> list[Part]:
+def of_sets(count: int, *, share: bool = False, cases: int = 200, of: int = 25) -> list[CasePart]:
     """Parts of so many sets, two of which may share some authors."""
     names = tuple(f"set {at}" for at in range(count))
     authors = [drawn_authors(at, cases, name, of) for at, name in enumerate(names)]
@@ -141,21 +143,29 @@ def test_authors_too_few_to_judge_each_other_are_refused() -> None:
 # Cases that are fitted together
 
 
+def where_they_lie(genres: Genres, cases: int) -> PairGeometry:
+    """Of cases of one text a side."""
+    texts = MemberTexts(
+        np.random.default_rng(cases).normal(size=(2 * cases, 2)), np.full(2 * cases, 6.0)
+    )
+    numbers = np.arange(2 * cases).reshape(2, cases, 1)
+    return GenreMember(genres).pairs(texts, numbers[0], numbers[1], None)
+
+
 def test_cases_with_the_same_genres_and_populations_as_large_are_fitted_together() -> None:
     parts = of_sets(4, cases=20)
     two, one = Genres(("letters", "notes"), np.eye(2), 1.0), Genres(("notes",), np.eye(2)[1:], 1.0)
-    known = [(genres, None) for genres in (two, one, two, two)]
     populations = (0, 0, 0, 5)
     parts = [
         replace(
             part,
             cases=replace(
                 part.cases,
-                genres=genres_of,
+                pairs=(where_they_lie(genres, 20), part.cases.pairs[1]),
                 conditions=replace(part.cases.conditions, population=np.full(20, float(texts))),
             ),
         )
-        for part, genres_of, texts in zip(parts, known, populations, strict=True)
+        for part, genres, texts in zip(parts, (two, one, two, two), populations, strict=True)
     ]
     together = merged(parts)
     assert [np.unique(of).tolist() for _, of in together] == [[0, 2], [1], [3]]
@@ -163,10 +173,14 @@ def test_cases_with_the_same_genres_and_populations_as_large_are_fitted_together
         for number in np.unique(of):
             rows, part = of == number, parts[number]
             np.testing.assert_array_equal(joined.authors[rows], part.authors)
-            for made, sight in zip(joined.cases.sights, part.cases.sights, strict=True):
-                assert isinstance(made, Evidence)
-                assert isinstance(sight, Evidence)
-                np.testing.assert_array_equal(made.log_bayes_factor[rows], sight.log_bayes_factor)
+            geometry, evidence = joined.cases.pairs
+            before, said = part.cases.pairs
+            assert isinstance(geometry, PairGeometry)
+            assert isinstance(before, PairGeometry)
+            assert isinstance(evidence, Evidence)
+            assert isinstance(said, Evidence)
+            np.testing.assert_array_equal(geometry.rest[rows], before.rest)
+            np.testing.assert_array_equal(evidence.log_bayes_factor[rows], said.log_bayes_factor)
 
 
 def test_a_set_counts_by_the_root_of_its_cases() -> None:
@@ -198,7 +212,7 @@ def test_bounds_are_told_of_conditions_that_enough_cases_were_found_under() -> N
     part, same = part_of("one", ("one",), authors, 2, skill=2), by_one(authors)
     made = fitting(part)
     bounds = made.calibration.bounds
-    tokens = np.exp(part.cases.conditions.log_tokens.min(axis=0))
+    tokens = np.exp(part.cases.conditions.log_tokens.min(axis=1))
     for cell in bounds:
         low, high = {0: (0, 250), 250: (250, 600), 600: (600, 1_500)}[cell.tokens]
         inside = (tokens >= low) & (tokens < high)

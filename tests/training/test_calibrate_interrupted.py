@@ -59,7 +59,7 @@ def folders(small_run: SmallRun, tmp_path_factory: pytest.TempPathFactory) -> Fo
 
 def told(folder: Path) -> tuple[object, object]:
     """The parameters, and all that a report says that hangs on them or on the pairs."""
-    made = make_report(load(folder), TEXTS[0], TEXTS[2], draws=5, model=folder, date="2026-01-01")
+    made = make_report(load(folder), TEXTS[0], TEXTS[2], draws=5, date="2026-01-01")
     page = made.to_json()
     return read_parameters(folder), (
         page["validation"],

@@ -13,6 +13,7 @@ from torch import nn
 
 from adhominem import preset
 from adhominem.errors import CheckpointError
+from adhominem.paper.losses import SiameseModel
 from adhominem.training import checkpoint
 from adhominem.training.checkpoint import (
     Progress,
@@ -22,7 +23,6 @@ from adhominem.training.checkpoint import (
     save_checkpoint,
     weights_of,
 )
-from adhominem.training.network_model import SiameseModel
 
 RUN = "abc"
 

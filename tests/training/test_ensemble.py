@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem import find_sources, load, make_ensemble, write_pair_set
+from adhominem.arrays import joined
 from adhominem.cli import main
 from adhominem.errors import InputError, ModelError, OptionError
 from adhominem.model import folder as shipped
@@ -24,6 +25,7 @@ from adhominem.model.folder import member_folders, model_folder
 from adhominem.model.member import read_genres
 from adhominem.model.writing import trained_on
 from adhominem.score.members import GenreMember
+from adhominem.score.products import MemberTexts
 from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.training.fit_genres import whole_authors
 from adhominem.verify.verifier import Verifier
@@ -221,11 +223,13 @@ def test_once_calibrated_the_members_are_added_up_and_kept_within_bounds(calibra
     for at in range(6):
         said = 0.0
         columns = [verifier.scorer.columns(levs[text : text + 1]) for text in (2 * at, 2 * at + 1)]
-        log_tokens = np.asarray(levs)[None, 2 * at : 2 * at + 2, -1]
+        log_tokens = np.asarray(levs)[2 * at : 2 * at + 2, -1].astype(np.float64)
+        numbers = np.array([[0]]), np.array([[1]])
         for member, first, second in zip(verifier.scorer.members, *columns, strict=True):
             assert isinstance(member, GenreMember)
             assert member.levels in calibration.members
-            said += member.evidence(first, second, log_tokens, None).log_bayes_factor[0]
+            texts = MemberTexts(joined([first, second]), log_tokens)
+            said += member.evidence(texts, *numbers, None).log_bayes_factor[0]
         free = said + calibration.weights.constant
         assert factors.unbounded[at] == pytest.approx(free, abs=1e-3)
         lower, upper = calibration.limits(conditions)[:, at]

@@ -7,7 +7,7 @@ import pytest
 from adhominem import Document
 from adhominem.errors import OptionError
 from adhominem.text.pan import Pair
-from adhominem.training.known_texts import documents_of
+from adhominem.training.simulate import documents_of
 
 
 def pair_of(first: str, second: str, same: bool | None, *names: str) -> Pair:

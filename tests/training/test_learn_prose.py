@@ -14,7 +14,7 @@ from adhominem import learn_prose, load
 from adhominem.cli import main
 from adhominem.errors import InputError, OptionError
 from adhominem.model.folder import model_hash
-from adhominem.training.prose import draw
+from adhominem.training.teach import draw_some
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_a_model_that_was_taught_tells_what_is_foreign(model: Path, corpora: lis
     known = rich_rows("letters", 2, 2, "-new-")
     figures = "\n".join(f"{at} | {at * 7} | {at * 13}.5 |" for at in range(60))
     result = verifier.verify(figures, known[0]["text"])
-    assert [caution.code for caution in result.warnings if caution.decides] == ["foreign"]
+    assert [caution.code for caution in result.warnings if caution.blocks_decision] == ["foreign"]
 
 
 def test_the_command_does_the_same(model: Path, corpora: list[Path]) -> None:
@@ -72,8 +72,8 @@ def test_a_corpus_without_a_text_is_named(model: Path, tmp_path: Path) -> None:
 
 def test_texts_are_drawn_alike_from_the_whole_of_a_stream() -> None:
     texts = [str(at) for at in range(1_000)]
-    drawn = draw(texts, 100)
+    drawn = draw_some(texts, 100)
     assert len(set(drawn)) == 100
     assert 350 < sum(map(int, drawn)) / 100 < 650
-    assert draw(texts, 100) == drawn
-    assert draw(texts[:5], 100) == texts[:5]
+    assert draw_some(texts, 100) == drawn
+    assert draw_some(texts[:5], 100) == texts[:5]

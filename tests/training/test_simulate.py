@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document
 from adhominem.training import simulate as module
 from adhominem.training.simulate import (
-    Cases,
     CaseTexts,
     Condition,
+    SimulatedCases,
     conditions,
-    first_words,
     side_words,
 )
 
@@ -41,7 +41,7 @@ def documents(authors: int, texts: int, works: int = 0) -> list[Document]:
 MATERIAL = CaseTexts("letters", documents(30, 8), LENGTHS)
 
 
-def all_cases(material: CaseTexts, seed: int = 0) -> list[Cases]:
+def all_cases(material: CaseTexts, seed: int = 0) -> list[SimulatedCases]:
     drawn = [material.cases(condition, 30, seed) for condition in conditions()]
     return [cases for cases in drawn if cases is not None]
 
@@ -73,7 +73,9 @@ def test_all_conditions_are_covered_where_there_are_texts_enough() -> None:
 
 
 @pytest.mark.parametrize("cases", CASES, ids=lambda cases: str(cases.condition))
-def test_the_sides_of_a_case_are_by_those_who_are_said_to_have_written_them(cases: Cases) -> None:
+def test_the_sides_of_a_case_are_by_those_who_are_said_to_have_written_them(
+    cases: SimulatedCases,
+) -> None:
     for at in range(len(cases)):
         for side, texts in enumerate((cases.known[at], cases.questioned[at])):
             names = {MATERIAL.documents[number].author for number in texts}
@@ -82,7 +84,9 @@ def test_the_sides_of_a_case_are_by_those_who_are_said_to_have_written_them(case
 
 
 @pytest.mark.parametrize("cases", CASES, ids=lambda cases: str(cases.condition))
-def test_no_text_is_on_both_sides_not_even_in_a_longer_or_shorter_one(cases: Cases) -> None:
+def test_no_text_is_on_both_sides_not_even_in_a_longer_or_shorter_one(
+    cases: SimulatedCases,
+) -> None:
     for known, questioned in zip(cases.known, cases.questioned, strict=True):
         sides = [[source(MATERIAL, number) for number in texts] for texts in (known, questioned)]
         assert not frozenset.union(*sides[0]) & frozenset.union(*sides[1])
@@ -91,7 +95,7 @@ def test_no_text_is_on_both_sides_not_even_in_a_longer_or_shorter_one(cases: Cas
 
 
 @pytest.mark.parametrize("cases", CASES, ids=lambda cases: str(cases.condition))
-def test_the_authors_of_a_case_are_never_in_its_population(cases: Cases) -> None:
+def test_the_authors_of_a_case_are_never_in_its_population(cases: SimulatedCases) -> None:
     for at, chosen in enumerate(cases.populations):
         names = {MATERIAL.documents[number].author for number in chosen}
         assert not names & set(cases.authors[at].tolist())
@@ -188,7 +192,7 @@ def test_the_first_words_are_the_beginning_of_a_text(text: str, words: int) -> N
 
 def test_words_are_the_geometric_mean_of_the_side_with_shorter_texts() -> None:
     words = np.array([100, 400, 1_000, 50, 800])
-    cases = Cases(
+    cases = SimulatedCases(
         Condition(2, 1),
         np.array([[0, 1], [2, 2]]),
         np.array([[2], [4]]),
@@ -230,7 +234,7 @@ def test_cases_are_repeatable_by_seed() -> None:
         document.text for document in MATERIAL.documents
     ]
     for cases, expected in zip(all_cases(again), CASES, strict=True):
-        for field in fields(Cases):
+        for field in fields(SimulatedCases):
             one, other = getattr(cases, field.name), getattr(expected, field.name)
             if field.name == "populations":
                 assert [chosen.tolist() for chosen in one] == [chosen.tolist() for chosen in other]
@@ -262,30 +266,3 @@ def test_where_texts_are_fewer_all_populations_are_as_small_whoever_wrote_the_te
     drawn = material.cases(Condition(1, 1, 100), 30, 0)
     assert drawn is not None
     assert {len(chosen) for chosen in drawn.populations} == {30}  # but for those of two authors
-
-
-# Files of some cases
-
-
-@given(st.integers(1, 30), st.integers(0, 5))
-def test_a_sample_of_cases_has_so_many_of_each_class_and_none_twice(
-    of_class: int, seed: int
-) -> None:
-    for cases in CASES[::5]:
-        sample = cases.sample(of_class, np.random.default_rng(seed))
-        counts = cases.same_author.sum(), (~cases.same_author).sum()
-        if min(counts) < of_class:
-            assert sample is None
-            continue
-        assert sample is not None
-        assert sample.same_author.sum() == (~sample.same_author).sum() == of_class
-        assert sample.condition == cases.condition
-        whole = [_row(cases, at) for at in range(len(cases))]
-        places = [whole.index(_row(sample, at)) for at in range(len(sample))]
-        assert len(set(places)) == len(sample)
-
-
-def _row(cases: Cases, at: int) -> tuple[object, ...]:
-    population = tuple(cases.populations[at].tolist()) if cases.populations else ()
-    sides = tuple(cases.known[at]), tuple(cases.questioned[at])
-    return (*sides, population, bool(cases.same_author[at]), tuple(cases.authors[at]))

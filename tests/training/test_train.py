@@ -399,7 +399,7 @@ def test_inputs_that_cannot_work_are_refused(
     )
     with pytest.raises(OptionError, match="members is 0"):
         train(corpus, {}, output, members=0)
-    with pytest.raises(OptionError, match="'dev' is no pair set"):
+    with pytest.raises(OptionError, match="'dev' is not a pair set"):
         train(corpus, {"dev": corpus}, output)
     same = replace(pairs, same_author=np.ones_like(pairs.same_author))
     with pytest.raises(OptionError, match="only one class of pairs"):

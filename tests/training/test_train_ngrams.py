@@ -18,10 +18,11 @@ from conftest import NGRAM_SETTINGS, NgramRun, rich_rows
 from adhominem import NgramConfig, load, train
 from adhominem.cli import main
 from adhominem.errors import CheckpointError, OptionError
+from adhominem.evaluation.pan import auc
 from adhominem.model.member import NgramModel, read_genres, read_typicality
 from adhominem.ngrams.table import NgramTable
+from adhominem.ngrams.training import NgramTrainer, samples_of
 from adhominem.training import train_ngrams as module
-from adhominem.training.ngram_loop import NgramTrainer, samples_of
 
 FILES = {
     "README.md",
@@ -213,7 +214,7 @@ def test_a_model_of_several_runs_is_their_mean(
 ) -> None:
     model, _, _ = two_runs
     data, config = ngram_run.data, model.config.training
-    trainer = NgramTrainer(data.corpus, data.dev, model.table, config, torch.device("cpu"))
+    trainer = NgramTrainer(data.corpus, data.dev, model.table, config, torch.device("cpu"), auc)
     weights = torch.stack([trainer.learn_weights(run) for run in (0, 1)]).double()
     expected = weights.prod(dim=0).sqrt().float()  # the geometric mean
     np.testing.assert_allclose(model.weights["weights"], expected, rtol=1e-5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from adhominem.score.genres import Group
 from adhominem.score.population import Population
 from adhominem.score.typicality import Typicality
 from adhominem.text.exhibits import Exhibit
-from adhominem.verify.cautions import Caution, cautions_of, cautions_of_many, two_genres
+from adhominem.verify.case_cautions import cautions_of, cautions_of_many, two_genres
+from adhominem.verify.cautions import Caution, ExaminedText
 
 COMMON = """
 the of and to a in that he was it his I with as had you for not her is but at on she be have
@@ -103,33 +105,47 @@ def found(
     vocabulary: Vocabulary = VOCABULARY,
     guessed_genre: bool = False,
     misleading: Sequence[MisleadingRates] = (),
-    longest: float | None = None,
+    longest: float = float("inf"),
     population: Population | None = None,
     strange_population: bool = False,
     genre_shares: Sequence[Mapping[str, float]] = (),
     of_two_genres: bool = False,
 ) -> list[Caution]:
     both = [[side] if isinstance(side, str) else list(side) for side in (first, second)]
-    sides = [exhibits(*side, name=name) for side, name in zip(both, ("a", "b"), strict=True)]
     tokenizer = Tokenizer()
+    sides = [
+        [
+            ExaminedText(
+                exhibit=exhibit,
+                tokens=tokenizer.tokens(exhibit.document.text),
+                atypicality=distance,
+            )
+            for exhibit in exhibits(*side, name=name)
+        ]
+        for side, name, distance in zip(both, ("a", "b"), atypicality, strict=True)
+    ]
+    model: Any = SimpleNamespace(
+        lead=SimpleNamespace(
+            vocabulary=vocabulary,
+            typicality=typicality,
+            genres=() if guessed_genre else None,
+            knows_topics=True,
+        ),
+        calibration=SimpleNamespace(tokens=(0, longest)) if calibrated else None,
+        changed=False,
+        genre_names={"letters": "private letters"},
+    )
+    scored: Any = SimpleNamespace(
+        strange=[strange_population], two_genres=[of_two_genres], at_bound=[at_bound]
+    )
     return list(
         cautions_of(
+            model,
             sides,
-            [[tokenizer.tokens(text) for text in side] for side in both],
-            common_words=vocabulary.words,
-            known_types=vocabulary.known,
-            atypicality=[np.full(len(s), h) for s, h in zip(both, atypicality, strict=True)],
-            typicality=typicality,
-            calibrated=calibrated,
-            at_bound=at_bound,
-            guessed_genre=guessed_genre,
-            misleading=misleading,
-            longest=longest,
             population=population,
-            strange_population=strange_population,
-            genre_shares=genre_shares,
-            of_two_genres=of_two_genres,
-            genre_names={"letters": "private letters"},
+            scored=scored,
+            genres=genre_shares,
+            misleading=misleading,
         )
     )
 
@@ -147,12 +163,12 @@ def test_texts_longer_than_all_of_the_calibration_are_told_but_can_be_decided() 
     rng = random.Random(0)
     long, longer = (" ".join(rng.choices(VOYAGE.split(), k=k)) for k in (1_000, 5_000))
     tokens = len(Tokenizer().tokens(longer))
-    for longest in (None, tokens, tokens + 500):
+    for longest in (float("inf"), tokens, tokens + 500):
         assert found(longer, long, longest=longest) == []
     caution = only(found(longer, long, longest=4_000), "longer_than_calibrated")
     assert f"about {tokens:,} words and marks" in caution.message
     assert "at most 4,000" in caution.message
-    assert not caution.decides
+    assert not caution.blocks_decision
     # What counts is the geometric mean of the texts of a side.
     assert found([longer, WINTER], long, longest=4_000) == []
 
@@ -181,7 +197,7 @@ def test_without_a_population_it_is_told_which_way_the_number_errs(
     assert f"{different:.0%} of the different-author cases gave evidence for one" in caution.message
     assert f"the number errs {way}. Give texts of the same genre" in caution.message
     assert "over all genres" in caution.message
-    assert not caution.decides
+    assert not caution.blocks_decision
 
 
 def test_it_is_told_of_which_genre_the_errors_are() -> None:
@@ -211,7 +227,7 @@ def test_two_sides_of_two_genres_are_told_and_nothing_is_decided() -> None:
     caution = only(told, "two_genres")
     assert "the first is most like private letters, the second most like essays" in caution.message
     assert "so the log Bayes factor is 0" in caution.message
-    assert caution.decides
+    assert caution.blocks_decision
     alike = found(GARDEN, VOYAGE, genre_shares=[LETTERS, LETTERS], of_two_genres=True)
     assert "seem to be of two genres. What" in only(alike, "two_genres").message
     assert two_genres(LETTERS, ESSAYS) == ("letters", "essays")
@@ -264,21 +280,21 @@ def test_a_sound_population_needs_no_caution() -> None:
 
 def test_a_population_of_another_kind_is_told() -> None:
     cautions = found(GARDEN, VOYAGE, population=population_of(others(20)), strange_population=True)
-    assert only(cautions, "other_genre_of_population").decides
+    assert only(cautions, "other_genre_of_population").blocks_decision
 
 
 def test_a_small_population_is_told() -> None:
     caution = only(found(GARDEN, VOYAGE, population=population_of(others(19))), "small_population")
     assert "19 texts" in caution.message
-    assert not caution.decides
+    assert not caution.blocks_decision
 
 
-@pytest.mark.parametrize(("count", "decides"), [(20, True), (60, False)])
-def test_a_compared_text_in_the_population_is_named(count: int, decides: bool) -> None:
+@pytest.mark.parametrize(("count", "blocks"), [(20, True), (60, False)])
+def test_a_compared_text_in_the_population_is_named(count: int, blocks: bool) -> None:
     texts = [*others(count - 1), f"{GARDEN} And so it went on."]
     caution = only(found(GARDEN, VOYAGE, population=population_of(texts)), "compared_in_population")
     assert "(a0.txt)" in caution.message
-    assert caution.decides is decides
+    assert caution.blocks_decision is blocks
 
 
 def test_a_population_that_repeats_itself_is_told() -> None:
@@ -306,7 +322,7 @@ def test_a_population_of_two_genres_is_told_whether_one_pair_or_many_are_compare
     assert "(55% of them, most like private letters; 45% of them, most like sermons)" in (
         caution.message
     )
-    assert not caution.decides
+    assert not caution.blocks_decision
 
 
 def test_two_groups_that_are_like_the_same_genre_are_not_told_apart_by_it() -> None:
@@ -332,21 +348,21 @@ def test_of_many_pairs_a_small_population_and_a_lack_of_calibration_are_told() -
 def test_the_same_text_on_both_sides_is_told_and_nothing_is_decided(copy: str) -> None:
     caution = only(found(GARDEN, copy), "identical")
     assert caution.message.startswith("a0.txt and b0.txt are the same text. ")
-    assert caution.decides
+    assert caution.blocks_decision
 
 
 def test_a_text_that_stands_inside_the_other_is_told_and_nothing_is_decided() -> None:
     for first, second in ((GARDEN, VOYAGE + GARDEN), (VOYAGE + GARDEN + VOYAGE, GARDEN)):
         caution = only(found(first, second), "shared_text")
         assert caution.message.startswith("about 100% of the shorter of a0.txt and b0.txt")
-        assert caution.decides
+        assert caution.blocks_decision
 
 
 def test_a_text_that_was_copied_in_part_is_told_but_can_be_decided() -> None:
     words = VOYAGE.split()
     partly = GARDEN + " ".join(words[: len(words) // 3])
     caution = only(found(partly, VOYAGE + WINTER), "shared_text")
-    assert not caution.decides
+    assert not caution.blocks_decision
     assert "stands in the other" in caution.message
 
 
@@ -364,7 +380,7 @@ def test_a_text_that_stands_twice_on_one_side_counts_as_two_and_this_is_told() -
     caution = only(cautions[:1], "repeated")
     assert "a0.txt and a1.txt; a0.txt and a2.txt" in caution.message
     assert "count as two" in caution.message
-    assert not caution.decides
+    assert not caution.blocks_decision
 
 
 def test_a_hundred_copies_on_one_side_are_one_warning_of_bearable_length() -> None:
@@ -393,14 +409,14 @@ def test_a_side_of_less_than_100_tokens_is_too_short_to_decide(
             continue
         caution = only(cautions, code)
         assert f"a0.txt ({count})" in caution.message
-        assert caution.decides == (code == "too_short")
+        assert caution.blocks_decision == (code == "too_short")
 
 
 def test_a_text_shorter_than_nearly_all_training_texts_is_told() -> None:
     typicality = replace(NO_LIMITS, shortest=np.array(190.0))
     caution = only(found(GARDEN[:800], VOYAGE * 2, typicality=typicality), "short")
     assert caution.message.startswith("fewer words and marks than in nearly all training texts: a0")
-    assert not caution.decides
+    assert not caution.blocks_decision
 
 
 @pytest.mark.parametrize(("shortest", "limit"), [(None, 500), (20.0, 100)])
@@ -419,10 +435,10 @@ def test_many_short_texts_do_not_make_a_long_one() -> None:
     words = GARDEN.split()
     notes = [" ".join(words[at : at + 15]) for at in range(0, 150, 15)]  # 150 words in ten notes
     codes = {each.code: each for each in found(notes, VOYAGE, calibrated=False)}
-    assert codes["too_short"].decides
+    assert codes["too_short"].blocks_decision
     assert ", and more; expected 100 or more. " in codes["too_short"].message
     mixed = {each.code: each for each in found([*notes, 4 * GARDEN], VOYAGE * 4, typicality=None)}
-    assert not mixed["short"].decides
+    assert not mixed["short"].blocks_decision
     assert "a0.txt (" in mixed["short"].message
     assert "a10.txt" not in mixed["short"].message
     assert "too_short" not in mixed
@@ -436,7 +452,7 @@ def test_a_text_in_another_language_is_told_and_nothing_is_decided(text: str) ->
     cautions = found(text * 2, GARDEN)
     caution = only([each for each in cautions if each.code != "short"], "other_language")
     assert caution.message.startswith("a0.txt hardly has a common word of the training texts")
-    assert caution.decides
+    assert caution.blocks_decision
     both = [each.code for each in found(text * 2, text * 2 + "!")]
     assert both.count("other_language") == 2
 
@@ -468,7 +484,7 @@ def test_a_model_with_few_words_cannot_tell_a_language() -> None:
 def test_a_text_beyond_the_limit_is_unlike_the_training_texts() -> None:
     caution = only(found(GARDEN, VOYAGE, atypicality=(0.99, 2.34)), "unlike_training")
     assert caution.message.startswith("b0.txt is unlike the training texts (2.3 times as far")
-    assert not caution.decides
+    assert not caution.blocks_decision
     assert found(GARDEN, VOYAGE, atypicality=(1.0, 1.0)) == []
 
 
@@ -491,7 +507,7 @@ def test_a_text_in_another_language_is_not_called_unlike_as_well() -> None:
 def test_an_uncalibrated_model_says_so() -> None:
     caution = only(found(GARDEN, VOYAGE, calibrated=False), "uncalibrated")
     assert "is not to be trusted" in caution.message
-    assert not caution.decides
+    assert not caution.blocks_decision
 
 
 def test_several_texts_of_a_side_are_no_reason_to_doubt() -> None:
@@ -501,4 +517,4 @@ def test_several_texts_of_a_side_are_no_reason_to_doubt() -> None:
 def test_a_factor_at_its_bound_says_so() -> None:
     caution = only(found(GARDEN, VOYAGE, at_bound=True), "at_bound")
     assert "The Bayes factor is a bound" in caution.message
-    assert not caution.decides
+    assert not caution.blocks_decision

@@ -15,7 +15,7 @@ from adhominem.model.folder import read_models
 from adhominem.model.member import make_members
 from adhominem.verify import comparison as module
 from adhominem.verify.comparison import Comparison
-from adhominem.verify.resampling import population_sensitivity
+from adhominem.verify.sensitivity import population_sensitivity
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 3, "-comparison-")]
 Levs = npt.NDArray[np.float32]

@@ -12,7 +12,7 @@ from conftest import SmallRun
 from adhominem import load
 from adhominem.arrays import AnyLevs
 from adhominem.score.members import LayerMember
-from adhominem.verify.influences import Influence, influences
+from adhominem.verify.sensitivity import Influence, influences
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 from adhominem.web.pages import EXAMPLE_TEXTS, example_text

@@ -24,8 +24,15 @@ from adhominem.verify import ngram_contributions as module
 from adhominem.verify.comparison import Comparison
 from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.ngram_contributions import NgramContribution, explain_ngrams
-from adhominem.verify.ngram_groups import Occurrences, group, name_tokens
-from adhominem.verify.ngram_texts import NgramText, inside, ngram_members, shown
+from adhominem.verify.ngram_texts import (
+    NgramText,
+    Occurrences,
+    group,
+    inside,
+    name_tokens,
+    ngram_members,
+    shown,
+)
 
 ROWS = rich_rows("letters", 3, 2, "-ngrams-")
 TEXTS = [row["text"] for row in ROWS]

@@ -11,9 +11,9 @@ import pytest
 from conftest import NgramRun, SmallRun, any_words, rich_rows
 
 from adhominem import Verifier, load
-from adhominem.verify import resampling as module
+from adhominem.verify import sensitivity as module
 from adhominem.verify.comparison import ComparedText, Comparison
-from adhominem.verify.resampling import DRAWS, WIDENED, Interval, bootstrap_interval
+from adhominem.verify.sensitivity import DRAWS, WIDENED, Interval, bootstrap_interval
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-drawn-")]
 FloatArray = npt.NDArray[np.float64]

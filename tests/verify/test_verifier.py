@@ -18,14 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem import Document, Verifier, load, read_pairs
-from adhominem.encoder import Encoder
 from adhominem.errors import EmptyTextError, ModelError, OptionError
-from adhominem.model.member import make_members
+from adhominem.model.member import Encoder, make_members
 from adhominem.model.writing import write_ensemble
+from adhominem.paper.losses import SiameseModel
+from adhominem.paper.training import DeviceCorpus
 from adhominem.score.decision import ensemble_probability, probability_same_author
 from adhominem.text.tokenizer import Numbered
-from adhominem.training.network_data import DeviceCorpus, score_pairs
-from adhominem.training.network_model import SiameseModel
+from adhominem.training.train_network import score_pairs
 
 TEXTS = ["It was he ; it was the a of", "he ! and for , for the in", "of of of of of of of of of"]
 

@@ -12,10 +12,10 @@ import pytest
 from fastapi.testclient import TestClient
 from serving import GARDEN, POPULATION, RAILWAY, open_service
 
+from adhominem.questions.report.candidates import AnyReport
 from adhominem.questions.report.check import check_report
 from adhominem.questions.report.formats import FORMS, read_report
 from adhominem.questions.report.report import Report
-from adhominem.questions.report.shown import AnyReport
 from adhominem.text.exhibits import exhibits_of
 from adhominem.web.server import create_app
 from adhominem.web.service import Service

@@ -15,7 +15,7 @@ from adhominem.errors import InputError, OptionError
 from adhominem.evaluation.pan import measure_clusters
 from adhominem.jobs.encoded_corpus import MOST_DOCUMENTS, EncodedCorpus, drawn_of, encode_corpus
 from adhominem.jobs.run import Run
-from adhominem.pairs.duplicates import originals
+from adhominem.pairs.passages import originals
 from adhominem.questions.cluster.cluster import (
     PRIOR,
     ClusteredText,

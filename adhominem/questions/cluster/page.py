@@ -13,6 +13,7 @@ from adhominem.questions.cluster.cluster import Cluster, ClusteredText, Clusteri
 from adhominem.questions.question import Page
 from adhominem.render.summary import signed
 from adhominem.render.templates import asset
+from adhominem.score.decision import show_probability
 
 NOT_A_VERDICT = (
     "Odds are not a verdict. They rest on the prior, which is yours to state, and on the Bayes "
@@ -81,9 +82,8 @@ def odds(log10_odds: float) -> str:
 
 
 def probability(log10_odds: float) -> str:
-    """Odds as a probability to a hundredth; never as 0 or 1, which no evidence makes it."""
-    value = 1 / (1 + 10 ** -max(-300.0, log10_odds))
-    return "< 0.01" if value < 0.005 else "> 0.99" if value > 0.995 else f"{value:.2f}"
+    """Odds as a probability to a hundredth."""
+    return show_probability(1 / (1 + 10 ** -max(-300.0, log10_odds)), 2)
 
 
 def _values(clustering: Clustering) -> dict[str, Any]:

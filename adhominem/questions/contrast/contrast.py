@@ -17,8 +17,7 @@ import numpy as np
 import adhominem
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.errors import OptionError
-from adhominem.pairs.duplicates import find_duplicates, fingerprint
-from adhominem.pairs.passages import without_shared
+from adhominem.pairs.passages import find_duplicates, fingerprint, without_shared
 from adhominem.questions.cautions import foreign_texts
 from adhominem.questions.contrast.habits import (
     GROUPS,
@@ -31,8 +30,7 @@ from adhominem.questions.contrast.rates import Rates, compare_rates
 from adhominem.records import Offered, Options, Within, with_schema
 from adhominem.text.files import Document
 from adhominem.verify.cautions import passages_taken_out
-from adhominem.verify.ngram_groups import Occurrences, group
-from adhominem.verify.ngram_texts import NgramText, shown
+from adhominem.verify.ngram_texts import NgramText, Occurrences, group, shown
 from adhominem.verify.verifier import Verifier
 
 FEWEST_TEXTS = 3  # of each side, from which on rates may vary between texts, not slices

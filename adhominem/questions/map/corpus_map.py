@@ -22,16 +22,17 @@ import numpy as np
 import adhominem
 from adhominem.arrays import AnyLevs, BoolArray, FloatArray, Rows
 from adhominem.errors import OptionError
-from adhominem.pairs.duplicates import originals
+from adhominem.pairs.passages import originals
 from adhominem.questions.cluster.cluster import Cluster, cluster_originals
 from adhominem.questions.map.tree import Join, join_all, leaf_order
 from adhominem.records import to_json, with_schema
-from adhominem.score.factors import LogBayesFactors
+from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.population import Population
-from adhominem.score.rows import column_means, products
+from adhominem.score.products import column_means, products
 from adhominem.score.scorer import square
 from adhominem.text.files import Document
-from adhominem.verify.cautions import cautions_of_many, listed
+from adhominem.verify.case_cautions import cautions_of_many
+from adhominem.verify.cautions import listed
 from adhominem.verify.verifier import Verifier
 
 _NEAREST = 5  # documents that are named beside a document

@@ -79,8 +79,8 @@ from adhominem.questions.rank.ranking import (
 from adhominem.questions.rank.trust import MOST_TRIALS, try_known_texts
 from adhominem.questions.rank.versus import Versus, explain_versus
 from adhominem.records import Offered, ShareBelow1, Within
+from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.decision import VerbalScale
-from adhominem.score.factors import LogBayesFactors
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
@@ -269,7 +269,7 @@ def _ranking(
     known = {name: texts for name, texts in known.items() if name not in foreign}
     on_foreign = [foreign_candidates(foreign)] if foreign else []
     if not known:
-        on_foreign = [replace(told, decides=True) for told in on_foreign]
+        on_foreign = [replace(told, blocks_decision=True) for told in on_foreign]
     odd = obstacles_of(verifier, [exhibit.document for exhibit in material.disputed])
     cases = [
         _ranked(
@@ -362,7 +362,7 @@ def _disputed(material: CaseMaterial, levs_of: LevsOf) -> Levs:
 
 def _deciding(cautions: Sequence[Caution | None]) -> list[str]:
     """Why no statement is made."""
-    return [told.message for told in cautions if told is not None and told.decides]
+    return [told.message for told in cautions if told is not None and told.blocks_decision]
 
 
 def _score(

@@ -23,6 +23,7 @@ from adhominem.questions.rank.trust import Trust
 from adhominem.questions.rank.versus import Versus, VersusPassage
 from adhominem.render.summary import CHANNELS, rate, signed
 from adhominem.render.templates import asset
+from adhominem.score.decision import show_probability
 
 _MOST_SHOWN = 30  # candidates of a case
 _MOST_IN_TABLE = 12  # candidates, up to which the confusion table is a square
@@ -123,7 +124,7 @@ def _values(ranking: Ranking) -> dict[str, Any]:
         "versus": [_versus(pair) for pair in ranking.versus],
         "none_of_them": NONE_OF_THEM,
         "undecided": UNDECIDED,
-        "show_posterior": rank_rows.posterior,
+        "show_posterior": show_probability,
     }
 
 
@@ -138,7 +139,7 @@ def _shown(ranking: Ranking, case: RankedCase) -> ShownCase:
             BarRow(
                 row,
                 signed(row.log10_bayes_factor),
-                rank_rows.posterior(row.posterior),
+                show_probability(row.posterior),
                 _BAR / 2 - (length if row.log10_bayes_factor < 0 else 0),
                 length,
                 _BAR * (row.posterior or 0),
@@ -148,8 +149,8 @@ def _shown(ranking: Ranking, case: RankedCase) -> ShownCase:
         case,
         rows,
         len(rest),
-        rank_rows.posterior(rank_rows.together(rest)),
-        rank_rows.posterior(case.posterior_none),
+        show_probability(rank_rows.together(rest)),
+        show_probability(case.posterior_none),
         _BAR * (case.posterior_none or 0),
         f"{reach:.1f}",
         rank_rows.sentences(ranking, case),

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from adhominem.arrays import AnyLevs, IntArray
-from adhominem.score.factors import LogBayesFactors
+from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.scorer import Scorer
 
 _NUMBERS_AT_ONCE = 4_000_000  # products of pairs with their population that are held in memory
@@ -34,8 +34,7 @@ class TextPool:
 
     def __init__(self, scorer: Scorer, levs: AnyLevs) -> None:
         """`levs` are (texts, lev_size)."""
-        self._scorer, self._log_tokens = scorer, levs[:, -1].astype(np.float64)
-        self._tables = scorer.tables(levs)
+        self._scorer, self._texts = scorer, scorer.tables(levs)
 
     def factors(
         self,
@@ -60,8 +59,7 @@ class TextPool:
         scored = joined_factors(
             [
                 self._scorer.among(
-                    self._tables,
-                    self._log_tokens,
+                    self._texts,
                     np.array([first[at] for at in part]),  # (pairs, texts)
                     np.array([second[at] for at in part]),
                     cohort,

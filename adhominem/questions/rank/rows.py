@@ -15,6 +15,7 @@ from adhominem.questions.rank.ranking import (
 )
 from adhominem.questions.rank.trust import Share, Trust
 from adhominem.render.summary import signed
+from adhominem.score.decision import show_probability
 
 CANDIDATE_COLUMNS = ("candidate", "texts", "words", "log10 Bayes factor", "posterior")
 NOT_A_VERDICT = (
@@ -41,7 +42,7 @@ def candidate_rows(case: RankedCase, most: int) -> list[list[object]]:
             row.texts,
             row.words,
             signed(row.log10_bayes_factor) + ("*" if row.at_bound else ""),
-            posterior(row.posterior),
+            show_probability(row.posterior),
         ]
         for row in case.candidates[:most]
     ]
@@ -52,10 +53,10 @@ def candidate_rows(case: RankedCase, most: int) -> list[list[object]]:
                 sum(row.texts for row in rest),
                 sum(row.words for row in rest),
                 f"≤ {signed(max(row.log10_bayes_factor for row in rest))}",
-                posterior(together(rest)),
+                show_probability(together(rest)),
             ]
         )
-    rows.append([NONE_OF_THEM, "", "", signed(0.0), posterior(case.posterior_none)])
+    rows.append([NONE_OF_THEM, "", "", signed(0.0), show_probability(case.posterior_none)])
     return rows
 
 
@@ -65,24 +66,16 @@ def together(candidates: Sequence[RankedCandidate]) -> float | None:
     return sum(stated) if stated else None
 
 
-def posterior(probability: float | None) -> str:
-    """A probability to a thousandth; never as 0 or 1, which no evidence makes it."""
-    if probability is None:
-        return "–"
-    if probability < 0.0005:
-        return "< 0.001"
-    return "> 0.999" if probability > 0.9995 else f"{probability:.3f}"
-
-
 def answer(case: RankedCase) -> str:
     """What to answer if an answer is asked for, and why."""
     if case.posterior_none is None:
         return NO_STATEMENT
-    candidates = f"all candidates together have a posterior of {posterior(1 - case.posterior_none)}"
+    share = show_probability(1 - case.posterior_none)
+    candidates = f"all candidates together have a posterior of {share}"
     best = case.candidates[0]
     if case.answer is None:
         return f"{NONE_OF_THEM}: {candidates}, and {best.name} is the first of them"
-    return f"{case.answer}, with a posterior of {posterior(best.posterior)}; {candidates}"
+    return f"{case.answer}, with a posterior of {show_probability(best.posterior)}; {candidates}"
 
 
 def priors(ranking: Ranking) -> str:

@@ -21,8 +21,7 @@ from adhominem.text.files import Document
 from adhominem.verify.comparison import Comparison
 from adhominem.verify.explanation import ExplainedText, explain_text
 from adhominem.verify.ngram_contributions import WeighedNgrams, weigh_ngrams
-from adhominem.verify.ngram_groups import Occurrences, are_names, group, name_tokens
-from adhominem.verify.ngram_texts import letters, shown
+from adhominem.verify.ngram_texts import Occurrences, are_names, group, letters, name_tokens, shown
 from adhominem.verify.verifier import Verifier
 
 _STRONGEST = 200  # n-grams that are put together where they stand in the same places

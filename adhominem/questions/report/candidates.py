@@ -11,7 +11,7 @@ stated priors make a posterior of all. Without a prior there is none: priors are
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Unpack
 
@@ -40,7 +40,7 @@ FEWEST, MOST = 2, 30  # candidates: with more, rank them first
 
 @dataclass(frozen=True, kw_only=True)
 class Proposition:
-    """That a candidate wrote the disputed texts."""
+    """The proposition that a candidate wrote the disputed texts."""
 
     name: str  # of the candidate
     report: Report  # of the disputed texts, on the first side, and the candidate's
@@ -49,7 +49,7 @@ class Proposition:
 
 @dataclass(frozen=True, kw_only=True)
 class CandidatesReport:
-    """All that is reported of a case with several candidates."""
+    """All that is reported about a case with several candidates."""
 
     propositions: tuple[Proposition, ...]  # in the order in which they were given
     prior_none: float | None  # of H_0, the court's; the candidates share the rest evenly
@@ -74,7 +74,7 @@ class CandidatesReport:
 
     @property
     def disputed(self) -> tuple[ReportedText, ...]:
-        """The texts whose author is asked for."""
+        """The texts whose author is in dispute."""
         return self.first.first
 
     @property
@@ -99,16 +99,16 @@ class CandidatesReport:
 
     @property
     def version(self) -> str:
-        """Of AdHominem."""
+        """The version of AdHominem."""
         return self.first.version
 
     @property
     def prior_candidate(self) -> float | None:
-        """Of each candidate, if the priors are stated."""
+        """The prior of each candidate, if the priors are stated."""
         return None if self.prior_none is None else (1 - self.prior_none) / len(self.propositions)
 
     def posterior(self, prior_none: float) -> tuple[list[float], float]:
-        """Those of the candidates in order, and of H_0, by any prior of H_0."""
+        """The posteriors of the candidates in order, and of H_0, by any prior of H_0."""
         factors = [one.report.log10_bayes_factor * LOG_10 for one in self.propositions]
         shares, none = posteriors(np.array([factors]), prior_none)
         return shares[0].tolist(), float(none[0])
@@ -121,6 +121,9 @@ class CandidatesReport:
     def from_json(cls, data: Any) -> CandidatesReport:
         """What `to_json` wrote; anything else raises a RecordError."""
         return from_json(cls, data, "report", schema=SCHEMA)
+
+
+AnyReport = Report | CandidatesReport
 
 
 def make_candidates_report(
@@ -155,39 +158,39 @@ def make_candidates_report(
             side,
             **options,
             explained=False,
-            on_progress=partial(_tell_share, on_progress, len(reports), len(sides)),
+            on_progress=partial(_report_share, on_progress, len(reports), len(sides)),
         )
     cautions += _population_of_some(reports)
     states = all(one.states for one in reports.values())
-    states &= not any(caution.decides for caution in cautions)
-    shares: Sequence[float | None] = [None] * len(reports)
-    none = None
-    if prior_none is not None and states:
-        factors = [one.log10_bayes_factor * LOG_10 for one in reports.values()]
-        table, nones = posteriors(np.array([factors]), prior_none)
-        shares, none = table[0].tolist(), float(nones[0])
-    return CandidatesReport(
+    states &= not any(caution.blocks_decision for caution in cautions)
+    made = CandidatesReport(
         propositions=tuple(
-            Proposition(name=name, report=report, posterior=share)
-            for (name, report), share in zip(reports.items(), shares, strict=True)
+            Proposition(name=name, report=report, posterior=None)
+            for name, report in reports.items()
         ),
         prior_none=prior_none,
-        posterior_none=none,
+        posterior_none=None,
         states=states,
         warnings=tuple(cautions),
         settings=next(iter(reports.values())).settings,
     )
+    if prior_none is None or not states:
+        return made
+    shares, none = made.posterior(prior_none)
+    stated = zip(made.propositions, shares, strict=True)
+    propositions = tuple(replace(one, posterior=share) for one, share in stated)
+    return replace(made, propositions=propositions, posterior_none=none)
 
 
-def _tell_share(tell: Callable[[float], None], done: int, of: int, share: float) -> None:
-    """Tell of a share of one candidate's part, after so many others."""
-    tell((done + share) / of)
+def _report_share(report: Callable[[float], None], done: int, of: int, share: float) -> None:
+    """Report how much of all is done after some candidates, and a share of the next."""
+    report((done + share) / of)
 
 
 def _once(
     disputed: Sequence[Exhibit], candidates: Mapping[str, Sequence[Exhibit]]
 ) -> tuple[list[Exhibit], dict[str, list[Exhibit]], list[Caution]]:
-    """The texts without copies of each other, as `rank` leaves them out, and what is said of it."""
+    """The texts without copies of each other, as in `rank`, and cautions about these."""
     documents = {name: [one.document for one in side] for name, side in candidates.items()}
     material = sort_out(disputed, documents)
     sides = {name: material.exhibits(name, candidates[name]) for name in material.candidates}
@@ -211,6 +214,6 @@ def _population_of_some(reports: Mapping[str, Report]) -> list[Caution]:
             "their Bayes factors are against another H_0 than those of the others, and cannot be "
             "set beside them",
             "give a population, or texts by these candidates, so that all are of one genre",
-            decides=True,
+            blocks_decision=True,
         )
     ]

@@ -1,8 +1,8 @@
-"""Compute a report anew, and say in what it differs: in its data, and in what its file shows."""
+"""Compute a report again, and say what differs: in its data, and in what its file shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from hashlib import sha256
@@ -14,9 +14,13 @@ from adhominem.errors import InputError
 from adhominem.evaluation.study import ValidationStudy
 from adhominem.harmless import harmless
 from adhominem.model.files import is_plain
+from adhominem.questions.report.candidates import (
+    AnyReport,
+    CandidatesReport,
+    make_candidates_report,
+)
 from adhominem.questions.report.formats import StoredReport, read_report, report_bytes
-from adhominem.questions.report.report import Report, ReportedText, make_report
-from adhominem.questions.report.shown import AnyReport
+from adhominem.questions.report.report import Report, ReportedText, ReportOptions, make_report
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
@@ -62,7 +66,7 @@ class Difference:
 
 
 def check_report(
-    path: str | Path,
+    report: str | Path | StoredReport,
     first: SideTexts,
     second: SideTexts,
     *,
@@ -73,45 +77,87 @@ def check_report(
     validation: ValidationStudy | None = None,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> list[Difference]:
-    """All differences between the report in a file and what the texts give now.
+    """All differences between a report, or its file, and what the texts give now.
 
     The model is the one that the report names, unless a `verifier` is given; `model` is where it
     lies. Topics, seed, draws and prior are those of the report. Its verbal scale is not taken on
-    trust, since the words of the result come of it: it must be `scale`, or AdHominem's. Nor are its
-    cases of known authors, if they are the examiner's own: the study must be given again, as
+    trust, since the words of the result come from it: it must be `scale`, or AdHominem's. Nor are
+    its cases of known authors, if they are the examiner's own: the study must be given again, as
     `validation`. What the file shows is compared, too: it must say what its data say.
     """
-    stored = read_report(path)
+    stored = _stored(report)
     reported = of_two_sides(stored)
-    verifier = verifier or load(model or named_model(reported, path))
-    chosen = [
-        as_reported(exhibits_of(texts, side), texts_of_report)
-        for texts, side, texts_of_report in (
-            (first, "first", reported.first),
-            (second, "second", reported.second),
-        )
-    ]
     computed = make_report(
-        verifier,
-        *chosen,
-        population=population,
-        population_source="" if reported.population is None else reported.population.source,
+        verifier or load(model or named_model(reported, stored.path)),
+        as_reported(exhibits_of(first, "first"), reported.first),
+        as_reported(exhibits_of(second, "second"), reported.second),
         prior_same_author=reported.prior_same_author,
-        seed=reported.settings.seed,
-        draws=reported.settings.draws,
-        details=reported.details,
-        date=reported.date,
-        annex=reported.settings.annex,
-        scale=scale,
-        model=model,
         validation=validation,
         on_progress=on_progress,
+        **_as_it_was_made(reported, population, scale),
     )
     differences = compare_reports(reported, computed)
     if not differences:
         shown = replace(reported, explanation=computed.explanation, like=computed.like)
         differences += compare_files(stored, shown)
     return differences
+
+
+def check_candidates_report(
+    report: str | Path | StoredReport,
+    disputed: SideTexts,
+    candidates: Mapping[str, SideTexts],
+    *,
+    population: Population | None = None,
+    verifier: Verifier | None = None,
+    model: str | Path | None = None,
+    scale: VerbalScale | None = None,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> list[Difference]:
+    """All differences between a report with several candidates and what the texts give now.
+
+    The order of candidates is that of the report; everything else is as in `check_report`.
+    """
+    stored = _stored(report)
+    reported = of_candidates(stored)
+    names = [one.name for one in reported.propositions]
+    if differing := _compare_names(names, candidates):
+        return [differing]
+    sides = {
+        one.name: as_reported(exhibits_of(candidates[one.name], one.name), one.report.second)
+        for one in reported.propositions
+    }
+    # Whoever has nothing but copies is in no report, and is left out again.
+    more = {name: side for name, side in candidates.items() if name not in sides}
+    computed = make_candidates_report(
+        verifier or load(model or named_model(reported.first, stored.path)),
+        as_reported(exhibits_of(disputed, "disputed"), reported.disputed),
+        {**sides, **more},
+        prior_none=reported.prior_none,
+        on_progress=on_progress,
+        **_as_it_was_made(reported.first, population, scale),
+    )
+    return _compare_candidates(reported, computed) or list(compare_files(stored, reported))
+
+
+def _stored(report: str | Path | StoredReport) -> StoredReport:
+    return report if isinstance(report, StoredReport) else read_report(report)
+
+
+def _as_it_was_made(
+    reported: Report, population: Population | None, scale: VerbalScale | None
+) -> ReportOptions:
+    """The options of a report that make it again."""
+    return {
+        "population": population,
+        "population_source": "" if reported.population is None else reported.population.source,
+        "details": reported.details,
+        "date": reported.date,
+        "seed": reported.settings.seed,
+        "draws": reported.settings.draws,
+        "annex": reported.settings.annex,
+        "scale": scale,
+    }
 
 
 def of_two_sides(stored: StoredReport) -> Report:
@@ -121,6 +167,15 @@ def of_two_sides(stored: StoredReport) -> Report:
             "this is a report with several candidates; give the disputed text, and each "
             "candidate's by --candidate",
             stored.path,
+        )
+    return stored.report
+
+
+def of_candidates(stored: StoredReport) -> CandidatesReport:
+    """The report of a file, which must be one with several candidates."""
+    if not isinstance(stored.report, CandidatesReport):
+        raise InputError(
+            "this is a report on two sides; give FIRST and SECOND, and no --candidate", stored.path
         )
     return stored.report
 
@@ -135,26 +190,29 @@ def named_model(reported: Report, path: str | Path) -> str:
 
 
 def compare_reports(reported: Report, computed: Report) -> list[Difference]:
-    """In what the data of a report differ from those computed now."""
-    differences = list(_compare_texts(reported, computed))
-    differences += _compare_populations(reported, computed)
+    """The differences between the data of a report and those computed now."""
+    differences = list(_compare_texts(reported.first, computed.first, "first side"))
+    differences += _compare_texts(reported.second, computed.second, "second side")
+    if reported.population is not None and computed.population is not None:
+        material = reported.population.material, computed.population.material
+        differences += _compare_texts(*material, "population")
     differences += _compare_scales(reported, computed)
     differences += compare_values(_comparable(reported), _comparable(computed), "")
     return differences
 
 
 def _comparable(report: Report) -> dict[str, Any]:
-    told = report.to_json()
-    del told["settings"]["scale"]  # as a whole, and not rung by rung
-    told["warnings"] = [warning["message"] for warning in told["warnings"]]
-    if told["population"] is not None:
-        del told["population"]["material"]  # by their hashes
-    order = sorted(told, key=lambda name: name not in _CAUSES)
-    return {name: told[name] for name in order if name not in _NOT_COMPARED}
+    data = report.to_json()
+    del data["settings"]["scale"]  # as a whole, and not rung by rung
+    data["warnings"] = [warning["message"] for warning in data["warnings"]]
+    if data["population"] is not None:
+        del data["population"]["material"]  # by their hashes
+    order = sorted(data, key=lambda name: name not in _CAUSES)
+    return {name: data[name] for name in order if name not in _NOT_COMPARED}
 
 
 def as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
-    """With the names and topics of the report, and in its order, on which the draws depend.
+    """Exhibits with the names and topics of the report, and in its order: the draws depend on it.
 
     A text is known by its hash: its file may have another name by now.
     """
@@ -172,33 +230,20 @@ def as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -
     return [exhibit for _, exhibit in sorted(placed_exhibits, key=lambda placed: placed[0])]
 
 
-def _compare_texts(reported: Report, computed: Report) -> Iterator[Difference]:
-    for side in ("first", "second"):
-        before, now = getattr(reported, side), getattr(computed, side)
-        missing, more = _changed(before, now)
-        counted = {text.sha256: text for text in now}
-        for text in before:
-            again = counted.get(text.sha256, text)
-            for what in ("words", "tokens"):
-                one, other = getattr(text, what), getattr(again, what)
-                if one != other:
-                    yield Difference(f"{what} of {harmless(text.name)}", f"{one:,}", f"{other:,}")
-        for lacking, new in zip_longest(missing, more):
-            yield Difference(f"text of the {side} side", _named(lacking), _named(new))
-
-
-def _compare_populations(reported: Report, computed: Report) -> Iterator[Difference]:
-    """Which texts are in one list alone; what else differs follows from that."""
-    if reported.population is None or computed.population is None:
-        return
-    before, now = reported.population.material, computed.population.material
+def _compare_texts(
+    before: Sequence[AnyText], now: Sequence[AnyText], where: str
+) -> Iterator[Difference]:
+    """Texts that are in one list alone, and those whose words or tokens are counted differently."""
     for lacking, new in zip_longest(*_changed(before, now)):
-        yield Difference("text of the population", _named(lacking), _named(new))
-    counted = {text.sha256: text.words for text in now}
+        yield Difference(f"text of the {where}", _named(lacking), _named(new))
+    counted = {text.sha256: text for text in now}
     for text in before:
-        words = counted.get(text.sha256, text.words)
-        if words != text.words:
-            yield Difference(f"words of {harmless(text.name)}", f"{text.words:,}", f"{words:,}")
+        for what in ("words", "tokens"):
+            count = getattr(text, what, 0)  # texts of a population have no number of tokens
+            count_now = getattr(counted.get(text.sha256, text), what, 0)
+            if count != count_now:
+                name = f"{what} of {harmless(text.name)}"
+                yield Difference(name, f"{count:,}", f"{count_now:,}")
 
 
 def _changed(before: Sequence[AnyText], now: Sequence[AnyText]) -> tuple[list[AnyText], ...]:
@@ -222,6 +267,42 @@ def _compare_scales(reported: Report, computed: Report) -> Iterator[Difference]:
 
 def _named(text: ReportedText | PopulationText | None) -> str:
     return "none" if text is None else f"{harmless(text.name)} (SHA-256 {text.sha256})"
+
+
+def _compare_names(names: list[str], candidates: Mapping[str, SideTexts]) -> Difference | None:
+    """Candidates of the report of whom no texts were given now."""
+    if missing := [name for name in names if name not in candidates]:
+        given = [name for name in candidates if name not in names]
+        return Difference(
+            "candidates",
+            harmless(", ".join(missing)),
+            harmless(", ".join(given)) or "none of this name",
+        )
+    return None
+
+
+def _compare_candidates(reported: CandidatesReport, computed: CandidatesReport) -> list[Difference]:
+    before, now = ([one.name for one in side.propositions] for side in (reported, computed))
+    differences = list(compare_values(before, now, "candidates"))
+    known: set[Difference] = set()
+    for one, other in zip(reported.propositions, computed.propositions, strict=False):
+        for difference in compare_reports(one.report, other.report):
+            if difference not in known:  # what all have in common is listed once
+                known.add(difference)
+                what = f"{harmless(one.name)}: {difference.what}"
+                differences.append(replace(difference, what=what))
+        named = f"{harmless(one.name)}: posterior"
+        differences += compare_values(one.posterior, other.posterior, named)
+    differences += compare_values(
+        reported.posterior_none, computed.posterior_none, "posterior of none of them"
+    )
+    differences += compare_values(
+        [caution.message for caution in reported.warnings],
+        [caution.message for caution in computed.warnings],
+        "warnings of the case",
+    )
+    differences += compare_values(reported.states, computed.states, "whether anything is stated")
+    return differences
 
 
 def compare_values(reported: Any, computed: Any, name: str) -> Iterator[Difference]:
@@ -260,7 +341,7 @@ def _shown(value: Any) -> str:
 def compare_files(stored: StoredReport, expected: AnyReport) -> Iterator[Difference]:
     """Whether a file says what its data say, and shows the texts as they are.
 
-    What is `expected` is written anew from the data that stand in it: so the last digits of another
+    What is `expected` is written again from the data of the report: so the last digits of another
     machine do not count. Those of the heat maps do, in the rare case that a colour or a third digit
     hangs on them.
     """
@@ -292,8 +373,8 @@ def _compare_parts(document: dict[str, str], expected: dict[str, str]) -> Iterat
     for part in {**expected, **document}:
         before, now = document.get(part), expected.get(part)
         if before is None or now is None:
-            told = ("none" if one is None else harmless(part) for one in (before, now))
-            yield Difference("part of the document (Word adds and drops parts as it saves)", *told)
+            both = ("none" if one is None else harmless(part) for one in (before, now))
+            yield Difference("part of the document (Word adds and drops parts as it saves)", *both)
         elif before == now or part.startswith(_PROPERTIES):
             continue
         elif part.endswith(".xml"):

@@ -1,4 +1,4 @@
-"""What a report says of its case that no text tells: who examined what, for whom, and why.
+"""What a report says about its case beside the texts: who examined what, for whom, and why.
 
 All of it is the examiner's word. It comes from a case file, TOML or JSON, or from options:
 
@@ -56,10 +56,10 @@ class CaseDetails(Options):
     qualification: Lines = ""
     organisation: Lines = ""
     instructed_by: Lines = ""
-    instruction: Lines = ""  # what was asked
+    instruction: Lines = ""  # the examiner's task
     received: Lines = ""  # when the material was
     custody: Lines = ""  # how it came, and how it was kept
-    background: Lines = ""  # what the examiner was told of the case
+    background: Lines = ""  # what the examiner knew of the case
     reviewed_by: Lines = ""
     not_examined: Annotated[tuple[Lines, ...], Longest(MOST_ENTRIES)] = ()
     items: Annotated[tuple[ItemDetails, ...], Longest(MOST_ENTRIES)] = ()
@@ -81,12 +81,12 @@ class CaseDetails(Options):
                 )
 
     def with_options(self, **given: str) -> CaseDetails:
-        """With what was given by options, which come before what the file says."""
+        """The details with what was given by options, which go before what the file says."""
         return replace(self, **{name: readable(text) for name, text in given.items() if text})  # type: ignore[arg-type]
 
 
 def readable(text: str) -> str:
-    """An argument of a command may hold bytes that are no text."""
+    """A text in UTF-8 from an argument of a command, which may hold other bytes."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,44 +1,61 @@
-"""What a result is held against: the model's calibration, and pairs or cases of known authors."""
+"""What a result is held against: the model's calibration, and cases of known authors.
+
+The cases are the model's own, or those of a validation study of the examiner's material. In what
+the conditions of a study differ from those of the case is said beside it: whether that matters is
+for the examiner to argue.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from math import isnan, log, nan
-from pathlib import Path
+from statistics import mean, median
 
 import numpy as np
 
-from adhominem.errors import ModelError, OptionError
+from adhominem.arrays import FloatArray
+from adhominem.errors import OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
-from adhominem.model.calibration import (
-    CalibrationEvidence,
-    LikeCases,
-    Validation,
-    read_evidence,
-)
-from adhominem.model.files import ModelFiles
-from adhominem.model.folder import model_folder, model_hash
-from adhominem.questions.report.own_material import StudyFacts
-from adhominem.score.calibration import Calibration
-from adhominem.score.factors import LogBayesFactors
-from adhominem.statistics import exact_interval, interval, resampled
+from adhominem.evaluation.study import ValidationStudy
+from adhominem.model.calibration import CalibrationEvidence, LikeCases, Validation
+from adhominem.questions.validate.page import study_facts
+from adhominem.score.population import Population
+from adhominem.statistics import exact_interval, interval
+from adhominem.text.exhibits import Exhibit, words_a_text
+from adhominem.verify.comparison import Comparison
 from adhominem.verify.verification import Likeness, guessed_genre
 from adhominem.verify.verifier import Verifier
 
 LOG_10 = log(10)
 _RESAMPLES = 1_000
+_RESAMPLES_AT_ONCE = 50  # in memory
+_NEAR = 1.5  # times as many words, or texts of a population, are about as many
 
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationFacts(CalibrationEvidence):
-    """What makes the model's Bayes factors honest, and how far they reach.
-
-    The evidence that is None is that of which the model's files are not at hand.
-    """
+    """What the model's calibration rests on, and how far its Bayes factors reach."""
 
     lower_bound: float  # of the log10 Bayes factor
     upper_bound: float
     at_bound: bool  # whether a bound decided what is reported
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyFacts:
+    """A validation study as a report describes it."""
+
+    sha256: str  # of the file that `adhominem validate` wrote
+    version: str  # of AdHominem, which made it
+    facts: dict[str, str]  # what the cases were made of, in words
+    authors: int
+    measures: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
+    remarks: tuple[str, ...]
+    differences: tuple[str, ...]  # of its conditions from those of the case
+    shared_texts: int  # texts of the case that are in its material, too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,44 +79,30 @@ class ValidationFacts:
     study: StudyFacts | None = None  # of the examiner's own material, if the cases are from there
 
 
-def files_of(verifier: Verifier, model: str | Path | None) -> ModelFiles | None:
-    """The files of a verifier's model: as given, or found by its name; None if it is not found.
-
-    They must be the very ones that the verifier has, by their hash.
-    """
-    if model is None and not verifier.name:
+def calibration_facts(verifier: Verifier, comparison: Comparison) -> CalibrationFacts | None:
+    """The calibration that a comparison rests on; None where the model is not calibrated."""
+    if verifier.calibration is None:
         return None
-    try:
-        files = ModelFiles(model_folder(verifier.name if model is None else model))
-        fits = model_hash(files) == verifier.sha256
-    except ModelError:
-        if model is not None:
-            raise
-        return None
-    if model is not None and not fits:
-        raise OptionError(
-            f"{files.folder} holds another model than that which compares the texts; give the "
-            "folder of that one"
-        )
-    return files if fits else None
-
-
-def calibration_facts(
-    calibration: Calibration | None,
-    files: ModelFiles | None,
-    scored: LogBayesFactors,
-    *,
-    population: bool,
-) -> CalibrationFacts | None:
-    """Those of a calibration; what it was fitted to is known only where its files tell."""
-    if calibration is None:
-        return None
-    told = CalibrationEvidence() if files is None else read_evidence(files, population=population)
+    scored = comparison.scored
     return CalibrationFacts(
-        **vars(told),
+        **vars(verifier.evidence[comparison.used is not None]),
         lower_bound=float(scored.lower_bound[0]) / LOG_10,
         upper_bound=float(scored.upper_bound[0]) / LOG_10,
         at_bound=bool(scored.at_bound[0]),
+    )
+
+
+def like_cases(
+    validation: Validation | None, comparison: Comparison, likeness: Likeness | None
+) -> LikeCases | None:
+    """The cases of known authors under conditions like those of a comparison; None without any."""
+    sides = [[text.exhibit for text in side] for side in comparison.sides]
+    return like_pairs(
+        validation,
+        min(map(words_a_text, sides)),
+        likeness,
+        texts=max(map(len, sides)),
+        population=comparison.used.texts if comparison.used else 0,
     )
 
 
@@ -117,8 +120,8 @@ def like_pairs(
     genre = guessed_genre(likeness)
     like = validation.like(words, genre, texts, population)
     if likeness is not None and genre in likeness.described:
-        told = like.told.replace(f"“{genre}”", f"“{likeness.name(genre)}”")
-        like = replace(like, told=told)
+        described = like.told.replace(f"“{genre}”", f"“{likeness.name(genre)}”")
+        like = replace(like, told=described)
     same = int(like.cases.same_author.sum())
     return like if 0 < same < len(like.cases) else None
 
@@ -157,12 +160,91 @@ def validation_facts(
 
 def _cllr_interval(cases: Validation) -> tuple[float, float]:
     """The 95% interval over cases: whose authors they are is not known here."""
+    same, rng, drawn = cases.same_author, np.random.default_rng(0), list[FloatArray]()
     factors = cases.log_bayes_factor.astype(np.float64)
-    order = np.argsort(factors, kind="stable")
-    drawn = [
-        cllr(factors[chosen], same)
-        if (same := cases.same_author[chosen]).any() and not same.all()
-        else nan
-        for chosen in resampled(order, None, _RESAMPLES, seed=0)
-    ]
-    return interval(drawn)
+    costs = np.logaddexp(0, np.where(same, -factors, factors)) / log(2)  # (cases,): in bits
+    even = np.full(len(costs), 1 / len(costs))
+    for _ in range(0, _RESAMPLES, _RESAMPLES_AT_ONCE):
+        times = rng.multinomial(len(costs), even, size=_RESAMPLES_AT_ONCE)  # (resamples, cases)
+        with np.errstate(invalid="ignore"):  # a resample may lack a class
+            means = [times @ (costs * chosen) / (times @ chosen) for chosen in (same, ~same)]
+        drawn.append((means[0] + means[1]) / 2)
+    return interval(np.concatenate(drawn).tolist())
+
+
+def check_study(study: ValidationStudy, verifier: Verifier) -> None:
+    """Refuse a study of another model: its cases say nothing of this one."""
+    if study.model_sha256 != verifier.sha256:
+        raise OptionError(
+            f"the validation study was made with another model ({study.model}, SHA-256 "
+            f"{study.model_sha256[:16]}…) than the report ({verifier.name}, SHA-256 "
+            f"{verifier.sha256[:16]}…); run `adhominem validate` again with this one"
+        )
+
+
+def study_cases(study: ValidationStudy) -> LikeCases:
+    """The cases of a study, as a model's validation has its own."""
+    count = len(study.cases)
+    cases = Validation(
+        ("",),
+        study.log_bayes_factor.astype(np.float32),
+        study.truth,
+        np.zeros(count, np.int32),
+        np.array([study.texts[case.questioned].words for case in study.cases], np.int32),
+        np.array([len(case.known) for case in study.cases], np.int32),
+        np.array([case.population_texts for case in study.cases], np.int32),
+        np.ones(count, dtype=bool),
+    )
+    return LikeCases(cases, "made from the examiner's own material", ())
+
+
+def study_facts_of(study: ValidationStudy, comparison: Comparison) -> StudyFacts:
+    """What a report says about a study, beside the texts of both sides of the case."""
+    sides = [[text.exhibit for text in side] for side in comparison.sides]
+    hashes = {text.sha256 for text in study.texts}
+    texts = [exhibit.document.text for side in sides for exhibit in side]
+    return StudyFacts(
+        sha256=study.sha256,
+        version=study.version,
+        facts=study_facts(study),
+        authors=study.authors,
+        measures=study.measures,
+        intervals=study.intervals,
+        remarks=study.remarks,
+        differences=tuple(_differences(study, sides, comparison.population)),
+        shared_texts=sum(sha256(text.encode("utf-8")).hexdigest() in hashes for text in texts),
+    )
+
+
+def _differences(
+    study: ValidationStudy, sides: Sequence[Sequence[Exhibit]], population: Population | None
+) -> Iterator[str]:
+    """The conditions that are not those of the case, each with what it is here and there."""
+    known = study.conditions.known
+    if sorted(map(len, sides)) != [1, known]:
+        yield (
+            f"number of texts: 1 questioned against {known:,} known in the validation, "
+            f"{len(sides[0]):,} against {len(sides[1]):,} here"
+        )
+    there = median(text.words for text in study.texts)
+    here = [mean(len(exhibit.document.text.split()) for exhibit in side) for side in sides]
+    if not all(_near(words, there, there) for words in here):
+        yield (
+            f"words a text: {there:,.0f} in the validation (the median), {here[0]:,.0f} and "
+            f"{here[1]:,.0f} on the two sides here (the means)"
+        )
+    fewest, most = study.population_texts
+    texts = 0 if population is None else population.texts
+    digests = {"" if population is None else population.sha256, study.conditions.population_sha256}
+    if bool(texts) != bool(most):
+        with_one = "with one in the validation, without one here"
+        yield f"population: {with_one if most else 'without one in the validation, with one here'}"
+    elif texts and not _near(texts, fewest, most):
+        counts = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        yield f"texts of the population: {counts} in the validation, {texts:,} here"
+    elif study.conditions.population == "given" and len(digests) > 1:
+        yield "population: other texts in the validation than here"
+
+
+def _near(value: float, fewest: float, most: float) -> bool:
+    return fewest / _NEAR <= value <= most * _NEAR

@@ -1,4 +1,7 @@
-"""The report for a case given as files, and its check: `adhominem report` and `check-report`."""
+"""The report for a case given as files, and its check: `adhominem report` and `check-report`.
+
+On two sides, or on a disputed text and several candidates, each a file or a folder.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack, cast
 
+from adhominem.errors import OptionError
 from adhominem.evaluation.study import read_study
 from adhominem.jobs.inputs import unwatched
 from adhominem.model.folder import DEFAULT_MODEL
-from adhominem.questions.report.check import Difference, check_report, named_model, of_two_sides
+from adhominem.questions.report.candidates import CandidatesReport, make_candidates_report
+from adhominem.questions.report.check import (
+    Difference,
+    check_candidates_report,
+    check_report,
+    named_model,
+    of_candidates,
+    of_two_sides,
+)
 from adhominem.questions.report.details import CaseDetails, read_details
 from adhominem.questions.report.formats import form_of, read_report, write_report
 from adhominem.questions.report.report import (
@@ -23,8 +35,8 @@ from adhominem.questions.report.report import (
 from adhominem.questions.verify.files import CaseOptions, note_model, read_case
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
-from adhominem.text.exhibits import Exhibit
-from adhominem.text.files import check_not_read, noting_inputs
+from adhominem.text.exhibits import Exhibit, read_exhibits
+from adhominem.text.files import check_not_read, name_of, noting_inputs
 
 
 class ReportFileOptions(CaseOptions, total=False):
@@ -44,12 +56,12 @@ class ReportFileOptions(CaseOptions, total=False):
 
 @dataclass(frozen=True)
 class ReportCheck:
-    """What a report computed anew from its texts came to."""
+    """What a report computed again from its texts came to."""
 
     differences: tuple[Difference, ...]
-    own_scale: bool  # the report has a verbal scale other than AdHominem's
-    has_population: bool  # the report rests on a population
-    has_study: bool  # its cases of known authors are the examiner's own
+    own_scale: bool  # whether the report has a verbal scale other than AdHominem's
+    has_population: bool  # whether the report rests on a population
+    has_study: bool  # whether its cases of known authors are the examiner's own
 
     def to_json(self) -> dict[str, Any]:
         """The check as plain lists and strings."""
@@ -78,9 +90,8 @@ def report_files(
         form_of(output)
     with noting_inputs():
         study = read_study(validation) if validation else None
-        case = read_case(first, second, **case_options(options))
-        texts = [*case.first, *case.second]
-        settings = report_options(options, texts, case.population, outputs)
+        case = read_case(first, second, **_case_options(options))
+        settings = _report_options(options, [*case.first, *case.second], case.population, outputs)
         with options.get("watch", unwatched)("report", unit="share") as on_progress:
             report = make_report(
                 case.verifier,
@@ -96,21 +107,60 @@ def report_files(
     return report
 
 
-def case_options(options: ReportFileOptions) -> CaseOptions:
-    """Those of the options that say what the case consists of."""
-    named = {name: value for name, value in options.items() if name in CaseOptions.__annotations__}
-    return cast(CaseOptions, named)
+def report_candidates(
+    disputed: str | Path,
+    candidates: Sequence[str | Path],
+    outputs: Sequence[str | Path],
+    *,
+    prior_none: float | None = None,
+    **options: Unpack[ReportFileOptions],
+) -> CandidatesReport:
+    """Write the report on a disputed text and several candidates as .html, .pdf or .docx.
+
+    Each candidate is a file, or a folder of one person's texts, and is called by its name. The
+    `prior_none` is the court's: without it the report states no probabilities. Everything else is
+    as in `report_files`.
+    """
+    for output in outputs:
+        form_of(output)
+    with noting_inputs():
+        sides = _read_candidates(candidates)
+        case = read_case(disputed, None, **_case_options(options))
+        known = [exhibit for side in sides.values() for exhibit in side]
+        settings = _report_options(options, [*case.first, *known], case.population, outputs)
+        with options.get("watch", unwatched)("report", unit="share") as on_progress:
+            report = make_candidates_report(
+                case.verifier,
+                case.first,
+                sides,
+                prior_none=prior_none,
+                on_progress=on_progress,
+                **settings,
+            )
+        for output in outputs:
+            write_report(report, output)
+    return report
 
 
-def report_options(
+def _case_options(options: ReportFileOptions) -> CaseOptions:
+    """The options that say what the case consists of."""
+    return cast(CaseOptions, _chosen(options, *CaseOptions.__annotations__))
+
+
+def _chosen(options: ReportFileOptions, *names: str) -> dict[str, Any]:
+    """The options of these names that were given."""
+    return {name: value for name, value in options.items() if name in names}
+
+
+def _report_options(
     options: ReportFileOptions,
     texts: Sequence[Exhibit],
     population: Population | None,
     outputs: Sequence[str | Path],
 ) -> ReportOptions:
-    """What `make_report` takes for these options; whatever is wrong is said before the work."""
-    model, scale = options.get("model", DEFAULT_MODEL), options.get("scale")
-    note_model(model)
+    """What `make_report` takes for these options; whatever is wrong raises before the work."""
+    scale = options.get("scale")
+    note_model(options.get("model", DEFAULT_MODEL))
     settings: ReportOptions = {
         "population": population,
         "population_source": options.get("population_source")
@@ -118,15 +168,9 @@ def report_options(
         "details": _details(options, texts),
         "date": report_date(options.get("date")),
         "scale": VerbalScale.read(scale) if scale else None,
-        "model": model,
         "modified": file_dates(texts),
     }
-    if "draws" in options:
-        settings["draws"] = options["draws"]
-    if "seed" in options:
-        settings["seed"] = options["seed"]
-    if "annex" in options:
-        settings["annex"] = options["annex"]
+    settings |= cast(ReportOptions, _chosen(options, "draws", "seed", "annex"))
     for output in outputs:
         check_not_read(output)
     return settings
@@ -144,6 +188,19 @@ def _details(options: ReportFileOptions, texts: Sequence[Exhibit]) -> CaseDetail
     )
 
 
+def _read_candidates(paths: Sequence[str | Path]) -> dict[str, list[Exhibit]]:
+    """The texts of each candidate, by the name of the file or folder."""
+    sides: dict[str, list[Exhibit]] = {}
+    for path in paths:
+        name = name_of(path)
+        if name in sides:
+            raise OptionError(f"two candidates are named '{name}'; rename one")
+        sides[name] = read_exhibits([path])
+    if not sides:
+        raise OptionError("no candidates; expected two or more")
+    return sides
+
+
 def check_report_files(
     page: str | Path,
     first: str | Path,
@@ -153,25 +210,53 @@ def check_report_files(
     validation: str | Path | None = None,
     **options: Unpack[CaseOptions],
 ) -> ReportCheck:
-    """Compute the report in a file anew from the files of its texts, and say what differs.
+    """Compute the report in a file again from the files of its texts, and say what differs.
 
     The model is the one that the report names, unless it is given; its population, a verbal scale
     of its own, and a validation study must be given again.
     """
-    reported = of_two_sides(read_report(page))
+    stored = read_report(page)
+    reported = of_two_sides(stored)
     verbal_scale = VerbalScale.read(scale) if scale else None
     study = read_study(validation) if validation else None
     options["model"] = options.get("model") or named_model(reported, page)
-    texts = read_case(first, second, **options)
+    case = read_case(first, second, **options)
     with options.get("watch", unwatched)("checking", unit="share") as on_progress:
         differences = check_report(
-            page,
-            **vars(texts),
-            model=options["model"],
+            stored, **vars(case), scale=verbal_scale, validation=study, on_progress=on_progress
+        )
+    return _report_check(reported, differences)
+
+
+def check_candidates_files(
+    page: str | Path,
+    disputed: str | Path,
+    candidates: Sequence[str | Path],
+    *,
+    scale: str | Path | None = None,
+    **options: Unpack[CaseOptions],
+) -> ReportCheck:
+    """Compute a report with several candidates again from its files, and say what differs."""
+    stored = read_report(page)
+    reported = of_candidates(stored)
+    verbal_scale = VerbalScale.read(scale) if scale else None
+    options["model"] = options.get("model") or named_model(reported.first, page)
+    sides = _read_candidates(candidates)
+    case = read_case(disputed, None, **options)
+    with options.get("watch", unwatched)("checking", unit="share") as on_progress:
+        differences = check_candidates_report(
+            stored,
+            case.first,
+            sides,
+            population=case.population,
+            verifier=case.verifier,
             scale=verbal_scale,
-            validation=study,
             on_progress=on_progress,
         )
+    return _report_check(reported.first, differences)
+
+
+def _report_check(reported: Report, differences: Sequence[Difference]) -> ReportCheck:
     return ReportCheck(
         tuple(differences),
         own_scale=reported.settings.scale != VerbalScale().rungs,

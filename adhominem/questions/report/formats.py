@@ -1,36 +1,72 @@
 """A report as a file: HTML, PDF or Word. Each holds the data of the report, too, for its check.
 
 .html   in a <script> element that is data
-.pdf    as an attached file, report.json
+.pdf    as an attached file, report.json, not packed, so that it is found without a PDF library. A
+        program that writes the PDF again may pack it, or leave it out: then the report cannot be
+        checked by that copy
 .docx   as custom XML, which Word keeps when the document is edited and saved
 """
 
 from __future__ import annotations
 
+import io
+import lzma
+import re
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+from zipfile import BadZipFile, ZipFile
 
-from adhominem.errors import InputError, MissingExtraError, OptionError
-from adhominem.questions.report.attached import attached_to_docx, attached_to_pdf, texts_between
-from adhominem.questions.report.candidates import CandidatesReport
-from adhominem.questions.report.html import report_page
+from adhominem.errors import (
+    DamagedFileError,
+    InputError,
+    MissingExtraError,
+    OptionError,
+    TooLargeError,
+)
+from adhominem.questions.report.candidates import AnyReport, CandidatesReport
+from adhominem.questions.report.page import report_page
 from adhominem.questions.report.report import Report
-from adhominem.questions.report.shown import AnyReport
 from adhominem.records import parsed_json
+from adhominem.render.templates import embedded_json
 from adhominem.score.decision import VerbalScale
 from adhominem.text.files import read_bytes, readable
 from adhominem.text.streams import text_in
 from adhominem.text.writing import replaced_file
 
-_BEGIN, _END = '<script type="application/json" id="adhominem-report">', "</script>"
+if TYPE_CHECKING:
+    from docx.document import Document as WordDocument
+    from reportlab.pdfgen.canvas import Canvas
+
+_IN_PAGE = ('<script type="application/json" id="adhominem-report">', "</script>")
+_NAME = "report.json"
+_SPACE = "urn:adhominem:report:1"
+_MOST_BYTES = 64 << 20  # of the data, unpacked
+_MOST_REPORTS = 2  # that are looked for: a file with more than one of them is refused
+_IN_PDF = re.compile(rb"<<([^<>]{0,300}/Type /EmbeddedFile\b[^<>]{0,300})>>\s{0,9}stream\r?\n")
+_LENGTH = re.compile(rb"/Length (\d{1,9})\b")
+_IN_WORD = (f'<report xmlns="{_SPACE}">', "</report>")
+_RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/customXml"
+_DAMAGE = (  # what unpacking raises
+    BadZipFile,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    lzma.LZMAError,
+    zlib.error,
+)
+_ITEM = re.compile(r"customXml/item\d{1,4}\.xml")
 
 
 @dataclass(frozen=True)
 class StoredReport:
-    """A report as it was read from a file, and the bytes of the file."""
+    """A report that was read from a file, and the bytes of the file."""
 
     path: Path
     report: AnyReport
@@ -61,10 +97,10 @@ def write_report(report: AnyReport, path: str | Path) -> None:
 
 
 def form_of(path: str | Path) -> Form:
-    """The form that a name stands for; an error where it is none, or cannot be written here."""
+    """The form that a name stands for; an error if there is none, or it cannot be written here."""
     suffix = Path(path).suffix.lower()
     if (form := FORMS.get(suffix)) is None:
-        raise OptionError(f"{path} is no .html, .pdf or .docx; expected one of these")
+        raise OptionError(f"{path} does not end in .html, .pdf or .docx; expected one of these")
     for library in form.libraries:
         try:
             import_module(library)
@@ -82,7 +118,7 @@ def read_report(path: str | Path) -> StoredReport:
     contents = form.data_in(data, path)
     if len(contents) != 1:
         raise InputError(
-            "this is no report by AdHominem, or it is damaged: its data are not in it; expected "
+            "this is not a report by AdHominem, or it is damaged: its data are not in it; expected "
             "the .html, .pdf or .docx that `adhominem report` wrote",
             path,
         )
@@ -103,8 +139,95 @@ def _read(data: Any) -> AnyReport:
     return report
 
 
-def _page(report: AnyReport) -> bytes:
-    return report_page(report).encode("utf-8")
+def data_of(report: Any) -> str:
+    """The data of a report as ASCII without any character of markup: safe in every form."""
+    return str(embedded_json(report.to_json(), indent=1, ensure_ascii=True))
+
+
+def attach_to_pdf(canvas: Canvas, data: str) -> None:
+    """Attach the data to the PDF that a canvas is for."""
+    from reportlab.pdfbase.pdfdoc import PDFArray, PDFDictionary, PDFName, PDFStream, PDFString
+
+    document: Any = canvas._doc  # type: ignore[attr-defined]
+    content = data.encode("ascii")
+    kind = {"Type": PDFName("EmbeddedFile"), "Subtype": "/application#2Fjson"}
+    stream = PDFStream(PDFDictionary(kind), content + b"\n", filters=[])
+    file = PDFDictionary(
+        {
+            "Type": PDFName("Filespec"),
+            "F": PDFString(_NAME),
+            "UF": PDFString(_NAME),
+            "Desc": PDFString("The data of this report, for adhominem check-report"),
+            "AFRelationship": PDFName("Data"),
+            "EF": PDFDictionary({"F": document.Reference(stream, "report-data")}),
+        }
+    )
+    files = PDFArray([PDFString(_NAME), document.Reference(file, "report-file")])
+    document.Catalog.Names = PDFDictionary({"EmbeddedFiles": PDFDictionary({"Names": files})})
+
+
+def attached_to_pdf(data: bytes) -> list[str]:
+    """The data of all reports that a PDF has attached."""
+    contents: list[str] = []
+    at = 0
+    while len(contents) < _MOST_REPORTS and (match := _IN_PDF.search(data, at)):
+        at = match.end()
+        if length := _LENGTH.search(match[1]):  # what comes next may itself look like an end
+            end = at + min(int(length[1]), _MOST_BYTES)
+            contents.append(data[at:end].decode("ascii", "replace"))
+            at = end
+    return contents
+
+
+def attach_to_docx(document: WordDocument, data: str) -> None:
+    """Put the data into a Word document."""
+    from docx.opc.part import Part
+
+    content = (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<report xmlns="{_SPACE}">{escape(data)}</report>'
+    )
+    package = document.part.package
+    name = package.next_partname("/customXml/item%d.xml")  # a template may have one of its own
+    part = Part(name, "application/xml", content.encode("ascii"), package)
+    document.part.relate_to(part, _RELATION)
+
+
+def attached_to_docx(data: bytes, path: Path) -> list[str]:
+    """The data of all reports that a Word document holds."""
+    try:
+        with ZipFile(io.BytesIO(data)) as archive:
+            items = [item for item in archive.infolist() if _ITEM.fullmatch(item.filename)]
+            if (size := sum(item.file_size for item in items)) > _MOST_BYTES:
+                raise TooLargeError(
+                    f"its data have {size:,} bytes; expected at most {_MOST_BYTES:,}, as a report "
+                    "has them",
+                    path,
+                )
+            contents: list[str] = []
+            for item in items:
+                data_in_item = archive.read(item).decode("utf-8", "replace")
+                contents += texts_between(data_in_item, *_IN_WORD)
+                if len(contents) >= _MOST_REPORTS:
+                    break
+    except _DAMAGE as error:
+        raise DamagedFileError(
+            f"the file is damaged or no .docx file at all ({error}); fetch it again", path
+        ) from None
+    return contents
+
+
+def texts_between(content: str, begin: str, end: str) -> list[str]:
+    """What stands between a begin and its end, for the first two: going through it just once."""
+    texts: list[str] = []
+    at = 0
+    while len(texts) < _MOST_REPORTS:
+        start = content.find(begin, at)
+        stop = -1 if start < 0 else content.find(end, start)
+        if stop < 0:
+            break
+        texts.append(content[start + len(begin) : stop])
+        at = stop
+    return texts
 
 
 def _pdf(report: AnyReport) -> bytes:
@@ -119,28 +242,25 @@ def _docx(report: AnyReport) -> bytes:
     return docx_of(report)
 
 
-def _in_page(data: bytes, path: Path) -> list[str]:
-    return texts_between(text_in(data, path), _BEGIN, _END)
-
-
-def _in_pdf(data: bytes, path: Path) -> list[str]:
-    return attached_to_pdf(data)
-
-
-def _in_docx(data: bytes, path: Path) -> list[str]:
-    return attached_to_docx(data, path)
-
-
-_HTML = Form((), "text/html", _page, _in_page)
+_HTML = Form(
+    (),
+    "text/html",
+    lambda report: report_page(report).encode("utf-8"),
+    lambda data, path: texts_between(text_in(data, path), *_IN_PAGE),
+)
 FORMS: Mapping[str, Form] = {
     ".html": _HTML,
     ".htm": _HTML,
-    # matplotlib has the letters.
-    ".pdf": Form(("reportlab", "matplotlib"), "application/pdf", _pdf, _in_pdf),
+    ".pdf": Form(
+        ("reportlab", "matplotlib"),  # which has the letters
+        "application/pdf",
+        _pdf,
+        lambda data, path: attached_to_pdf(data),
+    ),
     ".docx": Form(
         ("docx", "matplotlib"),
         "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
         _docx,
-        _in_docx,
+        attached_to_docx,
     ),
 }

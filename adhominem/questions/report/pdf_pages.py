@@ -18,10 +18,20 @@ from reportlab.lib.styles import ParagraphStyle
 from reportlab.lib.units import mm
 from reportlab.pdfgen.canvas import Canvas
 
-from adhominem.questions.report.attached import attach_to_pdf, data_of
-from adhominem.questions.report.candidates import CandidatesReport
-from adhominem.questions.report.html import elements, headline, sections, title_of
-from adhominem.questions.report.paper import ANNEXES, PaperTable, style_of, table_of, text_of
+from adhominem.questions.report.candidates import AnyReport
+from adhominem.questions.report.formats import attach_to_pdf, data_of
+from adhominem.questions.report.page import (
+    ANNEXES,
+    PaperTable,
+    elements,
+    explanation_of,
+    headline,
+    sections,
+    style_of,
+    table_of,
+    text_of,
+    title_of,
+)
 from adhominem.questions.report.pdf_texts import (
     BOLD,
     MONO,
@@ -33,10 +43,8 @@ from adhominem.questions.report.pdf_texts import (
     register_fonts,
     width,
 )
-from adhominem.questions.report.shown import AnyReport
 from adhominem.render import layout
 from adhominem.verify.explanation import Explanation
-from adhominem.verify.sentences import at_sentences
 
 _LEFT, _TOP, _BOTTOM = 18 * mm, 15 * mm, 18 * mm
 _WIDE = A4[0] - 2 * _LEFT
@@ -138,18 +146,18 @@ class _Pages(platypus.BaseDocTemplate):
 
 
 class _Boxed(platypus.Flowable):
-    """Stands before a box with a heading in it, of which reportlab does not tell."""
+    """An invisible mark before a box with a heading, which reportlab does not announce."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
         self.title = title
 
     def draw(self) -> None:
-        """Nothing is seen of it."""
+        """Draw nothing."""
 
 
 def _story(report: AnyReport) -> Iterator[platypus.Flowable]:
-    explanation = None if isinstance(report, CandidatesReport) else report.explanation
+    explanation = explanation_of(report)
     annexed = False
     for section in elements(sections(report)):
         name = section.get("id", "")
@@ -159,7 +167,7 @@ def _story(report: AnyReport) -> Iterator[platypus.Flowable]:
         flowables: list[platypus.Flowable] = []
         for element in section:
             if style_of(element) == "heat" and explanation is not None:
-                flowables += _heat_maps(at_sentences(explanation))
+                flowables += _heat_maps(explanation)
             else:
                 flowables += _element(element)
         if name == "summary":

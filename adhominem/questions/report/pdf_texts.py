@@ -18,7 +18,7 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus.flowables import Flowable
 
 from adhominem.harmless import harmless
-from adhominem.questions.report.html import elements
+from adhominem.questions.report.page import elements
 from adhominem.render import layout, summary
 from adhominem.render.templates import render
 from adhominem.verify.explanation import ExplainedText
@@ -152,7 +152,7 @@ class _TextLine(Flowable):
         self._line, self._amount, self._levels = line, amount, levels
 
     def wrap(self, availWidth: float, availHeight: float) -> tuple[float, float]:  # noqa: N803
-        """The width and height of the line, of which an empty one is half as high."""
+        """The width and height of the line; an empty one is half as high."""
         return availWidth, _ROW if self._line.runs else _ROW / 2
 
     def draw(self) -> None:

@@ -17,23 +17,34 @@ from typing import Annotated, Any, TypedDict, Unpack
 import adhominem
 from adhominem.errors import OptionError
 from adhominem.evaluation.study import ValidationStudy
-from adhominem.model.calibration import LikeCases, Validation, read_validation
-from adhominem.questions.report import evidence, own_material
+from adhominem.model.calibration import Validation
 from adhominem.questions.report.details import CaseDetails, readable
+from adhominem.questions.report.evidence import (
+    LOG_10,
+    CalibrationFacts,
+    ValidationFacts,
+    calibration_facts,
+    check_study,
+    like_cases,
+    study_cases,
+    study_facts_of,
+    validation_facts,
+)
 from adhominem.records import SCHEMA, UNWRITTEN, OneOf, from_json, with_schema
+from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.decision import VerbalScale
-from adhominem.score.factors import LogBayesFactors
 from adhominem.score.population import Population, PopulationText
-from adhominem.text.exhibits import Exhibit, SideTexts, words_a_text
+from adhominem.text.exhibits import Exhibit, SideTexts
 from adhominem.verify.cautions import Caution
 from adhominem.verify.comparison import Comparison
 from adhominem.verify.explanation import Explanation, explain_comparison
-from adhominem.verify.influences import Influence, influences
-from adhominem.verify.resampling import (
+from adhominem.verify.sensitivity import (
     DRAWS,
+    Influence,
     Interval,
     Sensitivity,
     bootstrap_interval,
+    influences,
     population_sensitivity,
     text_sensitivity,
 )
@@ -114,7 +125,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All that is reported of a case."""
+    """All that is reported about a case."""
 
     details: CaseDetails
     date: str
@@ -133,8 +144,8 @@ class Report:
     population: ReportedPopulation | None
     influences: tuple[Influence, ...]  # what each condition did to the number
     likeness: Likeness | None  # of the texts to those of training
-    validation: evidence.ValidationFacts | None  # None where there is none under like conditions
-    calibration: evidence.CalibrationFacts | None  # None where the model is not calibrated
+    validation: ValidationFacts | None  # None where there is none under like conditions
+    calibration: CalibrationFacts | None  # None where the model is not calibrated
     warnings: tuple[Caution, ...]
     model: str
     model_sha256: str
@@ -183,7 +194,6 @@ class ReportOptions(TypedDict, total=False):
     draws: int
     scale: VerbalScale | None
     annex: str  # none, short or full
-    model: str | Path | None  # where it lies, by default where a model of its name is
     modified: Mapping[str, str] | None  # dates of files by the texts' names: see `file_dates`
 
 
@@ -200,21 +210,17 @@ def make_report(
 ) -> Report:
     """Compare two sides, and gather all that belongs to the result.
 
-    The calibration and the validation are read where the `model` lies. `validation` is a study of
-    the same model on the examiner's own material, which takes the place of the model's own. Without
-    being `explained`, or without an annex, no passages are shown.
+    `validation` is a study of the same model on the examiner's own material, which takes the place
+    of the model's own. Unless it is `explained`, and without an annex, no passages are shown.
     """
     if validation is not None:
-        own_material.check_study(validation, verifier)
+        check_study(validation, verifier)
     seed, draws, scale = options.get("seed", 0), options.get("draws", DRAWS), options.get("scale")
     annex = options.get("annex", SHORT_ANNEX)
     scale = scale or VerbalScale()
     settings = Settings(seed=seed, draws=draws, scale=scale.rungs, annex=annex)
     explained = explained and annex != NO_ANNEX
     comparison = verifier.compare(first, second, options.get("population"), attention=explained)
-    population = comparison.population
-    sides = [[text.exhibit for text in side] for side in comparison.sides]
-    files = evidence.files_of(verifier, options.get("model"))
     prior = 0.5 if prior_same_author is None else prior_same_author
     verification = verifier.judge(comparison, prior, scale=scale)
     explanation = None
@@ -228,23 +234,10 @@ def make_report(
         seed=seed,
         on_progress=lambda share: on_progress(_ALL_BUT_INTERVAL + (1 - _ALL_BUT_INTERVAL) * share),
     )
-    used = comparison.used
-    study = None
+    like, study = like_cases(verifier.validation, comparison, verification.likeness), None
     if validation is not None:
-        study = own_material.facts_of(validation, sides, population)
-        like: LikeCases | None = LikeCases(
-            own_material.pairs_of(validation), "made from the examiner's own material", ()
-        )
-    else:
-        like = evidence.like_pairs(
-            None if files is None else read_validation(files),
-            min(map(words_a_text, sides)),
-            verification.likeness,
-            texts=max(map(len, sides)),
-            population=used.texts if used else 0,
-        )
-    states = not any(caution.decides for caution in verification.warnings)
-    dates = options.get("modified") or {}
+        like, study = study_cases(validation), study_facts_of(validation, comparison)
+    states, dates = verification.states, options.get("modified") or {}
     on_progress(1.0)
     return Report(
         details=options.get("details", CaseDetails()),
@@ -257,7 +250,7 @@ def make_report(
         reach=verification.reach,
         states=states,
         interval=_reported(interval, comparison.scored),
-        without_one_text=tuple(factor / evidence.LOG_10 for factor in text_sensitivity(comparison)),
+        without_one_text=tuple(factor / LOG_10 for factor in text_sensitivity(comparison)),
         prior_same_author=prior_same_author,
         probability_same_author=(
             verification.probability_same_author
@@ -265,19 +258,14 @@ def make_report(
             else None
         ),
         population=_population(
-            comparison,
-            options.get("population_source", ""),
-            verification,
-            population_sensitivity(comparison, seed=seed),
+            comparison, options.get("population_source", ""), verification, seed
         ),
         influences=influences(comparison, verification.likeness),
         likeness=verification.likeness,
         validation=None
         if like is None
-        else evidence.validation_facts(like, verification.log_bayes_factor, study),
-        calibration=evidence.calibration_facts(
-            verifier.calibration, files, comparison.scored, population=used is not None
-        ),
+        else validation_facts(like, verification.log_bayes_factor, study),
+        calibration=calibration_facts(verifier, comparison),
         warnings=verification.warnings,
         model=verification.model,
         model_sha256=verification.model_sha256,
@@ -289,10 +277,6 @@ def make_report(
     )
 
 
-def _words(exhibit: Exhibit) -> int:
-    return len(exhibit.document.text.split())
-
-
 def _texts(
     exhibits: Sequence[Exhibit], side: Side, dates: Mapping[str, str]
 ) -> tuple[ReportedText, ...]:
@@ -300,7 +284,7 @@ def _texts(
         ReportedText(
             name=material.name,
             sha256=material.sha256,
-            words=_words(exhibit),
+            words=len(exhibit.document.text.split()),
             tokens=material.tokens,
             topic=exhibit.document.topic,
             modified=dates.get(material.name, ""),
@@ -316,8 +300,8 @@ def _reported(interval: Interval | None, scored: LogBayesFactors) -> ReportedInt
     bounds = float(scored.lower_bound[0]), float(scored.upper_bound[0])
     low, high = (min(max(end, bounds[0]), bounds[1]) for end in (interval.low, interval.high))
     return ReportedInterval(
-        low=low / evidence.LOG_10,
-        high=high / evidence.LOG_10,
+        low=low / LOG_10,
+        high=high / LOG_10,
         low_is_bound=low != interval.low,
         high_is_bound=high != interval.high,
         level=interval.level,
@@ -325,14 +309,12 @@ def _reported(interval: Interval | None, scored: LogBayesFactors) -> ReportedInt
 
 
 def _population(
-    comparison: Comparison,
-    source: str,
-    verification: Verification,
-    sensitivity: Sensitivity | None,
+    comparison: Comparison, source: str, verification: Verification, seed: int
 ) -> ReportedPopulation | None:
     population = comparison.population
     if population is None or verification.population is None:
         return None
+    sensitivity = population_sensitivity(comparison, seed=seed)
     return ReportedPopulation(
         source=readable(source),
         texts=population.texts,
@@ -350,9 +332,9 @@ def _sensitivity(sensitivity: Sensitivity) -> ReportedSensitivity:
         parts=len(factors),
         texts=sensitivity.texts,
         left_out=sensitivity.left_out,
-        lowest=factors[0] / evidence.LOG_10,
-        median=sensitivity.median / evidence.LOG_10,
-        highest=factors[-1] / evidence.LOG_10,
+        lowest=factors[0] / LOG_10,
+        median=sensitivity.median / LOG_10,
+        highest=factors[-1] / LOG_10,
     )
 
 

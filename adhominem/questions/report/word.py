@@ -25,15 +25,21 @@ from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 
 from adhominem.harmless import harmless
-from adhominem.questions.report.attached import attach_to_docx, data_of
-from adhominem.questions.report.candidates import CandidatesReport
-from adhominem.questions.report.html import elements, headline, sections
-from adhominem.questions.report.paper import ANNEXES, style_of, table_of, text_of
-from adhominem.questions.report.shown import AnyReport
+from adhominem.questions.report.candidates import AnyReport
+from adhominem.questions.report.formats import attach_to_docx, data_of
+from adhominem.questions.report.page import (
+    ANNEXES,
+    elements,
+    explanation_of,
+    headline,
+    sections,
+    style_of,
+    table_of,
+    text_of,
+)
 from adhominem.render import layout, summary
 from adhominem.render.drawing_png import drawing_png
 from adhominem.verify.explanation import Explanation
-from adhominem.verify.sentences import at_sentences
 
 _WIDE = 174.0  # mm of text on A4
 _BEWARE, _BOX = "FFF6EA", "F4F4F4"
@@ -48,7 +54,7 @@ def docx_of(report: AnyReport) -> bytes:
     """The whole document, with the data of the report; the same report gives the same bytes."""
     document = Document()
     _set_up(document, report)
-    explanation = None if isinstance(report, CandidatesReport) else report.explanation
+    explanation = explanation_of(report)
     annexed = False
     for section in elements(sections(report)):
         name = section.get("id", "")
@@ -57,7 +63,7 @@ def docx_of(report: AnyReport) -> bytes:
             document.add_paragraph().add_run().add_break(WD_BREAK.PAGE)
         for element in section:
             if style_of(element) == "heat" and explanation is not None:
-                _heat_maps(document, at_sentences(explanation))
+                _heat_maps(document, explanation)
             else:
                 _element(document, element, boxed=name == "summary")
     attach_to_docx(document, data_of(report))

@@ -6,39 +6,13 @@ the blocks they are made of.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.errors import OptionError
-
-_WORD = re.compile(r"\S+")
-_PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
-_ENDS = tuple(".!?…")
-_CLOSING = "\"'”’»)]*_"
-_OPENING = "\"'“‘«([*_—–-"
-# After these a full stop does not end a sentence.
-_TITLES = frozenset(
-    (
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "st",
-        "prof",
-        "rev",
-        "hon",
-        "gen",
-        "col",
-        "capt",
-        "lt",
-        "jr",
-        "sr",
-        "vs",
-    )
-)
+from adhominem.text.sentences import sentence_starts, word_spans
 
 
 @dataclass(frozen=True)
@@ -81,7 +55,7 @@ def cut_blocks(text: str, words: int, step: int) -> Blocks:
     """Blocks of about `step` words; a window has about `words` of them, rounded to whole blocks."""
     if not 1 <= step <= words:
         raise OptionError(f"step {step}, words {words}; expected a step from 1 to words")
-    spans = np.array([word.span() for word in _WORD.finditer(text)], dtype=np.int64).reshape(-1, 2)
+    spans = word_spans(text)
     in_window = round(words / step)
     if len(spans) < in_window * step:
         raise OptionError(
@@ -106,21 +80,4 @@ def _block_starts(sentences: IntArray, words: int, step: int) -> IntArray:
         best = int(near[np.argmin(np.abs(near - due))]) if len(near) else due
         # Half a step at most, or two blocks could begin at the same word.
         starts.append(best if 2 * abs(best - due) < step else due)
-    return np.array(starts, dtype=np.int64)
-
-
-def sentence_starts(text: str, spans: IntArray) -> IntArray:
-    """(sentences,): the words (words, 2) of a text that sentences or paragraphs begin with."""
-    starts = [0]
-    for at in range(1, len(spans)):
-        (begin, end), start = spans[at - 1].tolist(), int(spans[at, 0])
-        before = text[begin:end].rstrip(_CLOSING)
-        following = text[start : start + 5].lstrip(_OPENING)[:1]
-        ended = before.endswith(_ENDS) and not following.islower()
-        if ended and before.endswith("."):
-            name = before.rstrip(".").lstrip(_OPENING)
-            is_initial = len(name) == 1 and name.isupper() and name != "I"
-            ended = name.lower() not in _TITLES and not is_initial
-        if ended or _PARAGRAPH.search(text, end, start):
-            starts.append(at)
     return np.array(starts, dtype=np.int64)

@@ -18,6 +18,7 @@ from adhominem.questions.question import Page, Table
 from adhominem.questions.roll.roll import Block, Rolled
 from adhominem.render.summary import signed
 from adhominem.render.templates import asset, markup
+from adhominem.score.decision import show_probability
 
 # Okabe and Ito's colours, dark enough for lines and small text on white; grey is for neither.
 _COLOURS = tuple(sorted(INKS.values(), key=lambda ink: ink == "#000000"))  # black last
@@ -133,10 +134,8 @@ def change_in_words(rolled: Rolled, number: int) -> str:
 
 
 def shown_probability(value: float | None) -> str:
-    """A probability; never 0 or 1, which no evidence makes it."""
-    if value is None:
-        return "–"
-    return "> 0.99" if value > 0.99 else "< 0.01" if value < 0.01 else f"{value:.2f}"
+    """A probability to a hundredth."""
+    return show_probability(value, 2)
 
 
 def colour(rolled: Rolled, state: int) -> str:

@@ -20,7 +20,8 @@ from adhominem.questions.rank.ranking import NO_STATEMENT
 from adhominem.records import with_schema
 from adhominem.score.decision import VerbalScale, probability_same_author
 from adhominem.text.exhibits import Exhibit, with_text
-from adhominem.verify.cautions import Caution, caution, cautions_of, listed
+from adhominem.verify.case_cautions import cautions_of
+from adhominem.verify.cautions import Caution, ExaminedText, caution, listed
 from adhominem.verify.verifier import Verifier
 
 HITS = 20
@@ -122,9 +123,8 @@ def search_texts(
         tokens = verifier.tokens(once.text)
         states = not verifier.no_statement_on([once])[0]
         hits = tuple(_hits(searcher, scored, chance, prior, scale, states))
-        atypicality = verifier.atypicality(levs[at : at + 1])
-        seen = with_text(exhibit, once)
-        warnings = _cautions(searcher, seen, tokens, atypicality, scored, hits, sharing, taken_out)
+        (examined,) = verifier.examine([with_text(exhibit, once)], [tokens], levs[at : at + 1])
+        warnings = _cautions(searcher, examined, scored, hits, sharing, taken_out)
         searched.append(
             Searched(
                 name=exhibit.document.id,
@@ -190,41 +190,21 @@ def _hits(
 
 def _cautions(
     searcher: Searcher,
-    exhibit: Exhibit,
-    tokens: Sequence[str],
-    atypicality: Any,
+    text: ExaminedText,
     scored: Scored,
     hits: Sequence[Hit],
     sharing: Sequence[str],
     taken_out: TakenOut,
 ) -> Iterator[Caution]:
     """What to beware of with one text, and with this index."""
-    store, verifier, lead = searcher.store, searcher.verifier, searcher.verifier.lead
-    departures = None
-    if verifier.prose is not None:
-        departures = [[verifier.prose.departure(exhibit.document.text, tokens)]]
+    store = searcher.store
     yield from cautions_of(
-        [[exhibit]],
-        [[tokens]],
-        common_words=lead.vocabulary.words,
-        known_types=lead.vocabulary.known,
-        atypicality=[atypicality],
-        typicality=lead.typicality,
-        calibrated=scored.factors.calibrated,
-        changed=verifier.changed,
-        at_bound=False,
-        knows_topics=lead.knows_topics,
-        guessed_genre=lead.genres is not None and searcher.population is None,
-        population=searcher.population,
-        genre_names=verifier.genre_names,
-        departures=departures,
-        taken_out=taken_out,
+        searcher.verifier, [[text]], population=searcher.population, taken_out=taken_out
     )
     if sharing:
         yield caution(
             "shared_text",
-            f"passages of {exhibit.document.id} also stand in texts that would be hits: "
-            f"{listed(sharing)}",
+            f"passages of {text.name} also stand in texts that would be hits: {listed(sharing)}",
             "they are not among the hits, since whoever quotes a text, or has the same "
             "boilerplate, looks like its author",
             "compare them with `adhominem verify`, which leaves such passages out; remove "
@@ -236,7 +216,7 @@ def _cautions(
     if hits and sum(hit.other_genre for hit in hits) > _MANY_STRANGE * len(hits):
         yield caution(
             "other_genre_than_index",
-            f"{exhibit.document.id} does not lie among the texts of the index, which seem to be of "
+            f"{text.name} does not lie among the texts of the index, which seem to be of "
             "another genre",
             "texts that share its genre look as if they shared its author, and the Bayes factors "
             "are too large",

@@ -12,7 +12,7 @@ from adhominem.evaluation.study import StudyText
 from adhominem.jobs.encoded_corpus import each_by_itself
 from adhominem.jobs.population import read_population
 from adhominem.jobs.workers import Encode
-from adhominem.pairs.duplicates import find_duplicates, fingerprint
+from adhominem.pairs.passages import find_duplicates, fingerprint
 from adhominem.score.population import Population
 from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document

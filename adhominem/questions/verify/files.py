@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from adhominem.errors import InputError
+from adhominem.errors import InputError, OptionError
 from adhominem.jobs.inputs import Watch, unwatched
 from adhominem.model.folder import DEFAULT_MODEL, model_folder
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, read_exhibits
 from adhominem.text.files import check_not_read, note_input, noting_inputs
+from adhominem.text.writing import write_whole
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load
 
 if TYPE_CHECKING:
     from adhominem.verify.explanation import Explanation
+
+_BY_ENDING = {".html": "html", ".htm": "html", ".txt": "terminal"}
 
 
 class CaseOptions(TypedDict, total=False):
@@ -45,12 +48,19 @@ class Case:
     population: Population | None
 
 
-def read_case(first: str | Path, second: str | Path, **options: Unpack[CaseOptions]) -> Case:
-    """Load the model, read the texts of both sides, and encode the population if there is one."""
+def read_case(first: str | Path, second: str | Path | None, **options: Unpack[CaseOptions]) -> Case:
+    """Load the model, read the texts of both sides, and encode the population if there is one.
+
+    Without a `second`, there are no texts of the second side.
+    """
     verifier = load(options.get("model", DEFAULT_MODEL), device=options.get("device", "cpu"))
     sides = (
         read_exhibits([first, *options.get("also_first", ())], options.get("topic_first", "")),
-        read_exhibits([second, *options.get("also_second", ())], options.get("topic_second", "")),
+        []
+        if second is None
+        else read_exhibits(
+            [second, *options.get("also_second", ())], options.get("topic_second", "")
+        ),
     )
     population = None
     if (path := options.get("population")) is not None:
@@ -106,7 +116,6 @@ def explain_files(
     The explanation is written to `output`, if there is one, in the `format` html or terminal; by
     default the ending of its name decides.
     """
-    from adhominem.render.output import format_of, write_explanation
     from adhominem.verify.explanation import explain_texts
 
     with noting_inputs():
@@ -134,3 +143,37 @@ def note_model(model: str | Path) -> None:
     """Note the files of a model as read, so that no output is written onto one of them."""
     for file in model_folder(model).rglob("*"):
         note_input(file)
+
+
+def format_of(output: Path, chosen: str | None = None) -> str:
+    """The format of a file: as `chosen`, or as its ending says."""
+    format = chosen or _BY_ENDING.get(output.suffix.lower(), "")
+    if not format:
+        raise OptionError(
+            f"{output} has no known ending; expected {', '.join(_BY_ENDING)}, or --format"
+        )
+    return format
+
+
+def write_explanation(explanation: Explanation, output: Path, chosen: str | None = None) -> None:
+    """Write an explanation in the format `chosen`, or in that of the file's ending."""
+    text = explanation_text(explanation, format_of(output, chosen))
+    with write_whole(output) as file:
+        file.write(text)
+
+
+def explanation_text(
+    explanation: Explanation,
+    format: str,
+    environment: Mapping[str, str] | None = None,
+    width: int = 80,
+) -> str:
+    """An explanation as html, or for a terminal with this environment and width."""
+    if format == "html":
+        from adhominem.render.html import explanation_page
+
+        return explanation_page(explanation)
+    from adhominem.render.terminal import terminal_colours, terminal_heat_map
+
+    colours = terminal_colours(environment or {}, environment is not None)
+    return terminal_heat_map(explanation, colours, width)

@@ -40,8 +40,8 @@ def codes(**options: Any) -> list[str]:
             Caution("short", "x"),
             Caution("small_population", "x"),
             Caution("other_genre_of_population", "x"),
-            Caution("two_genres", "x", decides=True),
-            Caution("foreign", "x", decides=True),
+            Caution("two_genres", "x", blocks_decision=True),
+            Caution("foreign", "x", blocks_decision=True),
         )
     )
     return [caution.code for caution in cautions_of_ranking(made, **{**usual, **options})]
@@ -70,7 +70,7 @@ def test_candidates_are_foreign_if_most_of_their_texts_are(
     assert mostly_foreign(verifier, candidates) == ["b"]
     (told,) = foreign_texts(verifier, candidates["c"])
     assert NOTES[3].id in told.message
-    assert not told.decides
+    assert not told.blocks_decision
     assert list(foreign_texts(verifier, LETTERS)) == []
 
 

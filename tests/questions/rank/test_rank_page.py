@@ -16,7 +16,7 @@ from adhominem.questions.rank.ranking import (
     RankingPopulation,
     evidence,
 )
-from adhominem.questions.rank.rows import candidate_rows, posterior, sentences, trust_rows
+from adhominem.questions.rank.rows import candidate_rows, sentences, trust_rows
 from adhominem.questions.rank.trials import Confusion
 from adhominem.questions.rank.trust import Share, Trust
 from adhominem.questions.rank.versus import Versus, VersusNgram, VersusPassage
@@ -177,11 +177,6 @@ def test_what_was_not_tried_has_no_row() -> None:
         "macro-F1",
         "Cllr",
     ]
-
-
-def test_a_posterior_is_never_shown_as_0_or_1() -> None:
-    shown = [posterior(value) for value in (0.0, 0.25, 1.0, None)]
-    assert shown == ["< 0.001", "0.250", "> 0.999", "–"]
 
 
 def test_without_a_statement_there_are_no_bars_posteriors_or_words_of_support() -> None:

@@ -12,10 +12,14 @@ import numpy as np
 from adhominem.evaluation.study import MEASURES
 from adhominem.model.calibration import LikeCases, Validation
 from adhominem.questions.report.details import CaseDetails, ItemDetails
-from adhominem.questions.report.evidence import LOG_10, CalibrationFacts, validation_facts
+from adhominem.questions.report.evidence import (
+    LOG_10,
+    CalibrationFacts,
+    StudyFacts,
+    validation_facts,
+)
 from adhominem.questions.report.formats import read_report
-from adhominem.questions.report.html import elements, sections
-from adhominem.questions.report.own_material import StudyFacts
+from adhominem.questions.report.page import elements, sections
 from adhominem.questions.report.report import (
     Report,
     ReportedInterval,
@@ -27,7 +31,7 @@ from adhominem.questions.report.report import (
 from adhominem.score.decision import VerbalScale, probability_same_author
 from adhominem.score.population import PopulationText
 from adhominem.verify.cautions import Caution
-from adhominem.verify.influences import Influence
+from adhominem.verify.sensitivity import Influence
 from adhominem.verify.verification import Likeness
 
 DETAILS = CaseDetails(
@@ -206,7 +210,7 @@ def bare(log10: float = 1.23, **changes: Any) -> Report:
 
 def silent(**changes: Any) -> Report:
     """A report that makes no statement."""
-    caution = Caution("too_short", "too few words and marks to say anything", decides=True)
+    caution = Caution("too_short", "too few words and marks to say anything", blocks_decision=True)
     given = {
         "states": False,
         "verbal": f"No statement is made: {caution.message}.",

@@ -21,10 +21,10 @@ from adhominem.questions.report.candidates import (
     Proposition,
     make_candidates_report,
 )
-from adhominem.questions.report.candidates_files import check_candidates_files
 from adhominem.questions.report.check import of_two_sides
+from adhominem.questions.report.files import check_candidates_files
 from adhominem.questions.report.formats import read_report
-from adhominem.questions.report.html import report_page
+from adhominem.questions.report.page import report_page
 from adhominem.questions.report.report import make_report
 from adhominem.verify.cautions import Caution
 

@@ -94,5 +94,5 @@ def test_a_report_that_was_written_is_the_same_when_checked(
     other = check_report_files(page, case[0], case[2], model=model)
     assert other.to_json()["same"] is False
     assert other.differences
-    with pytest.raises(OptionError, match=r"is no \.html, \.pdf or \.docx"):
+    with pytest.raises(OptionError, match=r"does not end in \.html, \.pdf or \.docx"):
         report_files(*case[:2], [tmp_path / "report.doc"], model=model)

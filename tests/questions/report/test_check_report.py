@@ -20,7 +20,7 @@ from adhominem.cli import main
 from adhominem.errors import InputError, ModelError
 from adhominem.questions.report.check import Difference, check_report
 from adhominem.questions.report.files import check_report_files
-from adhominem.questions.report.html import report_page
+from adhominem.questions.report.page import report_page
 from adhominem.questions.report.report import Report, make_report
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
@@ -87,9 +87,7 @@ def plain(case: Worked) -> tuple[Verifier, list[Exhibit], list[Exhibit], Path]:
     """The same without a population, by the library."""
     verifier = load(case.model)
     first, second = read_exhibits([case.first]), read_exhibits([case.second])
-    made = make_report(
-        verifier, first, second, draws=20, date="2026-05-31", model=case.model, annex="full"
-    )
+    made = make_report(verifier, first, second, draws=20, date="2026-05-31", annex="full")
     page = case.place / "plain.html"
     page.write_text(report_page(made), "utf-8")
     return verifier, first, second, page
@@ -128,14 +126,12 @@ def test_a_file_and_its_copy_keep_their_own_names(
 ) -> None:
     verifier, first, second, _ = plain
     copy = replace(first[0], document=replace(first[0].document, id="copy.txt"))
-    made = make_report(
-        verifier, [*first, copy], second, draws=20, date="2026-05-31", model=case.model
-    )
+    made = make_report(verifier, [*first, copy], second, draws=20, date="2026-05-31")
     assert [text.name for text in made.first] == [first[0].document.id, "copy.txt"]
     assert "repeated_text" in [caution.code for caution in made.warnings]
     (page := tmp_path / "copies.html").write_text(report_page(made), "utf-8")
     for given in ([*first, copy], [copy, *first]):
-        assert check_report(page, given, second, verifier=verifier, model=case.model) == []
+        assert check_report(page, given, second, verifier=verifier) == []
 
 
 def tampered(page: Path, change: Callable[[dict[str, Any]], None], to: Path) -> Path:
@@ -168,7 +164,7 @@ def test_what_a_page_says_does_not_command_the_terminal(
         data["first"][0]["words"] += 1
 
     page = tampered(plain[3], change, tmp_path / "report.html")
-    result = check_report(page, *plain[1:3], verifier=plain[0], model=case.model)
+    result = check_report(page, *plain[1:3], verifier=plain[0])
     assert {"verbal"} < what(result)
     assert "\x1b" not in " ".join(map(str, result))
 
@@ -181,7 +177,7 @@ def test_a_changed_length_of_a_text_is_found(
         data["first"][0][name] += 10_000
 
     page = tampered(plain[3], change, tmp_path / "report.html")
-    result = check_report(page, *plain[1:3], verifier=plain[0], model=case.model)
+    result = check_report(page, *plain[1:3], verifier=plain[0])
     assert any(ngram.what.startswith(f"{name} of ") for ngram in result)
 
 
@@ -221,7 +217,7 @@ def test_a_changed_number_is_found(
         assert done.exit_code == 1
         assert done.stdout.startswith(f"{expected}: the report has +0.9990")
         return
-    result = check_report(page, *plain[1:3], verifier=plain[0], model=case.model)
+    result = check_report(page, *plain[1:3], verifier=plain[0])
     assert expected in what(result)
 
 
@@ -250,7 +246,7 @@ def test_the_last_digits_of_another_machine_do_not_count(
     plain: Plain, case: Worked, tmp_path: Path
 ) -> None:
     verifier, first, second, _ = plain
-    made = make_report(verifier, first, second, draws=20, model=case.model)
+    made = make_report(verifier, first, second, draws=20)
     assert made.validation is not None
     elsewhere = replace(
         made,
@@ -260,7 +256,7 @@ def test_the_last_digits_of_another_machine_do_not_count(
     page = tmp_path / "report.html"
     page.write_text(report_page(elsewhere), "utf-8")
     assert page.read_text("utf-8") != report_page(made)
-    assert check_report(page, first, second, verifier=verifier, model=case.model) == []
+    assert check_report(page, first, second, verifier=verifier) == []
 
 
 def test_a_page_that_says_other_than_its_data_is_found(
@@ -277,7 +273,7 @@ def test_a_page_that_says_other_than_its_data_is_found(
     ):
         changed = text.replace(old, new, -1 if old == "\n" else 1)
         page.write_bytes(changed.encode())
-        result = check_report(page, first, second, verifier=verifier, model=case.model)
+        result = check_report(page, first, second, verifier=verifier)
         assert what(result) == ({expected} if expected else set()), old
         if "do give" in new:
             assert "do give" in result[0].reported
@@ -290,11 +286,11 @@ def test_a_changed_text_is_found_by_its_hash_and_by_what_comes_of_it(
     verifier, (first,), second, page = plain
     text = f"{first.document.text} ; ; ; ; that that that that that that"
     other = Exhibit.of(replace(first.document, text=text), "first")
-    result = check_report(page, other, second, verifier=verifier, model=case.model)
+    result = check_report(page, other, second, verifier=verifier)
     (about,) = (ngram for ngram in result if ngram.what == "text of the first side")
     assert first.sha256 in about.reported
     assert other.sha256 in about.found
-    fewer = check_report(page, first, second[:1], verifier=verifier, model=case.model)
+    fewer = check_report(page, first, second[:1], verifier=verifier)
     (about,) = (difference for difference in fewer if difference.what.startswith("text of"))
     assert about.what == "text of the second side"
     assert about.found == "none"
@@ -306,7 +302,7 @@ def test_a_text_may_be_renamed_and_the_order_of_a_side_does_not_matter(
 ) -> None:
     verifier, (first,), second, page = plain
     renamed = replace(first, document=replace(first.document, id="elsewhere.txt"))
-    result = check_report(page, renamed, second[::-1], verifier=verifier, model=case.model)
+    result = check_report(page, renamed, second[::-1], verifier=verifier)
     assert result == []
 
 
@@ -321,7 +317,7 @@ def test_words_that_were_changed_together_with_the_scale_are_found(
         page.read_text("utf-8").replace(words, "tremendous support"), "utf-8"
     )
     assert "tremendous support" in report_in_page(page_with_scale)[0].verbal
-    result = check_report(page_with_scale, first, second, verifier=verifier, model=case.model)
+    result = check_report(page_with_scale, first, second, verifier=verifier)
     assert {"verbal scale", "verbal"} <= what(result) <= {"verbal scale", "verbal", "reach"}
     assert "tremendous support" in result[0].reported
     assert "tremendous support" not in result[0].found
@@ -402,7 +398,7 @@ def test_a_population_that_is_missing_or_another_is_found(
     case: Worked, plain: Plain, tmp_path: Path
 ) -> None:
     verifier, first, second, page = plain
-    result = check_report(case.page, first, second, verifier=verifier, model=case.model)
+    result = check_report(case.page, first, second, verifier=verifier)
     (about,) = (ngram for ngram in result if ngram.what == "population")
     assert about.found == "none"
     assert "texts 7" in about.reported
@@ -418,9 +414,7 @@ def test_a_population_that_is_missing_or_another_is_found(
     assert "now it is none" in case.run("--population", others).stdout.splitlines()[0]
     relevant = verifier.population([row["text"] for row in ROWS])
     assert isinstance(relevant, Population)
-    unasked = check_report(
-        page, first, second, verifier=verifier, model=case.model, population=relevant
-    )
+    unasked = check_report(page, first, second, verifier=verifier, population=relevant)
     assert unasked[0].what == "population"
     assert unasked[0].reported == "none"
 
@@ -465,6 +459,6 @@ def test_a_damaged_or_foreign_page_is_an_error_and_no_difference(
     done = case.run(page=foreign)
     assert done.exit_code == 1
     assert "error: " in done.stderr
-    assert "no report by AdHominem" in done.stderr
+    assert "not a report by AdHominem" in done.stderr
     with pytest.raises(InputError, match="no such file"):
         check_report(tmp_path / "nowhere.html", "a", "b")

@@ -20,13 +20,13 @@ from made_up_reports import ALL, report, validation
 
 from adhominem import Document, Population, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
-from adhominem.errors import ModelError, OptionError
+from adhominem.errors import OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.model.calibration import LikeCases, Validation, read_validation
 from adhominem.model.folder import read_models
 from adhominem.model.member import make_members
-from adhominem.questions.report.evidence import LOG_10, files_of, like_pairs, validation_facts
-from adhominem.questions.report.html import report_page
+from adhominem.questions.report.evidence import LOG_10, like_pairs, validation_facts
+from adhominem.questions.report.page import report_page
 from adhominem.questions.report.report import Report, file_dates, make_report, report_date
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import PopulationText
@@ -34,8 +34,7 @@ from adhominem.statistics import exact_interval
 from adhominem.text.exhibits import exhibits_of, read_exhibits
 from adhominem.training.calibrate import calibrate_model
 from adhominem.verify.explanation import explain_texts
-from adhominem.verify.influences import influences
-from adhominem.verify.resampling import bootstrap_interval, population_sensitivity
+from adhominem.verify.sensitivity import bootstrap_interval, influences, population_sensitivity
 from adhominem.verify.verification import Likeness
 from adhominem.verify.verifier import Verifier
 
@@ -68,9 +67,7 @@ def population(verifier: Verifier) -> Population:
 
 @pytest.fixture(scope="module")
 def made(verifier: Verifier, folder: Path) -> Report:
-    return make_report(
-        verifier, FIRST, SECOND, draws=DRAWS, seed=3, date="2026-05-31", model=folder
-    )
+    return make_report(verifier, FIRST, SECOND, draws=DRAWS, seed=3, date="2026-05-31")
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +80,6 @@ def made_with_population(verifier: Verifier, folder: Path, population: Populatio
         population_source="ten others",
         prior_same_author=0.2,
         draws=DRAWS,
-        model=folder,
     )
 
 
@@ -139,7 +135,7 @@ def test_tight_bounds_hold_for_the_interval_as_for_the_number(
 
 
 def test_too_few_passages_give_no_interval(verifier: Verifier, folder: Path) -> None:
-    assert make_report(verifier, "It was he.", SECOND, draws=DRAWS, model=folder).interval is None
+    assert make_report(verifier, "It was he.", SECOND, draws=DRAWS).interval is None
 
 
 def test_the_calibration_is_told_of_with_what_it_was_fitted_to(
@@ -327,10 +323,11 @@ def test_shares_have_exact_intervals_and_the_cost_one_over_cases(made: Report) -
     assert low < facts.cllr < high
 
 
-def test_without_the_files_of_its_model_a_report_says_that_there_is_no_validation(
+def test_without_cases_of_known_authors_a_report_says_that_there_is_no_validation(
     verifier: Verifier,
 ) -> None:
-    made = make_report(verifier, FIRST, SECOND, draws=DRAWS)
+    untried = Verifier(verifier.members, verifier.calibration)
+    made = make_report(untried, FIRST, SECOND, draws=DRAWS)
     assert made.validation is None
     assert made.calibration is not None
     assert made.calibration.authors is made.calibration.cllr_after is None
@@ -341,25 +338,10 @@ def test_without_the_files_of_its_model_a_report_says_that_there_is_no_validatio
 
 
 def test_a_model_that_is_not_calibrated_gets_a_report_that_says_so(small_run: SmallRun) -> None:
-    made = make_report(load(small_run.folder), FIRST, SECOND, draws=DRAWS, model=small_run.folder)
+    made = make_report(load(small_run.folder), FIRST, SECOND, draws=DRAWS)
     assert made.calibration is None
     assert made.validation is None
     assert "The model is not calibrated" in report_page(made)
-
-
-def test_the_folder_must_hold_the_model_that_compares(
-    verifier: Verifier, small_run: SmallRun, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(OptionError, match="another model"):
-        make_report(verifier, FIRST, SECOND, model=small_run.folder)
-    with pytest.raises(ModelError, match="no model folder"):
-        make_report(verifier, FIRST, SECOND, model="nowhere")
-    assert files_of(verifier, None) is None  # it is not found by its name alone
-    monkeypatch.chdir(folder.parent)
-    result = files_of(verifier, None)
-    assert result is not None
-    assert result.folder == Path("small")
-    assert files_of(Verifier(make_members([small_run.model])), None) is None
 
 
 def test_each_case_of_the_calibration_is_counted_once(made: Report, folder: Path) -> None:
@@ -426,9 +408,7 @@ def test_where_nothing_is_stated_no_probability_is_given(verifier: Verifier) -> 
 
 
 def test_the_same_input_gives_the_same_page(verifier: Verifier, made: Report, folder: Path) -> None:
-    again = make_report(
-        verifier, FIRST, SECOND, draws=DRAWS, seed=3, date="2026-05-31", model=folder
-    )
+    again = make_report(verifier, FIRST, SECOND, draws=DRAWS, seed=3, date="2026-05-31")
     assert report_page(again) == report_page(made)
 
 

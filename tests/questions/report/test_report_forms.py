@@ -18,12 +18,17 @@ from made_up_reports import ALL, report, with_study
 
 from adhominem import Verifier, load
 from adhominem.errors import DamagedFileError, InputError, MissingExtraError, TooLargeError
-from adhominem.questions.report.attached import attached_to_pdf, texts_between
 from adhominem.questions.report.check import Difference, check_report, compare_files
 from adhominem.questions.report.details import CaseDetails
-from adhominem.questions.report.formats import FORMS, read_report, report_bytes, write_report
-from adhominem.questions.report.html import elements, sections
-from adhominem.questions.report.paper import ANNEXES, table_of, text_of
+from adhominem.questions.report.formats import (
+    FORMS,
+    attached_to_pdf,
+    read_report,
+    report_bytes,
+    texts_between,
+    write_report,
+)
+from adhominem.questions.report.page import ANNEXES, elements, sections, table_of, text_of
 from adhominem.questions.report.report import make_report
 
 pytest.importorskip("reportlab")
@@ -56,7 +61,6 @@ def written(small_run: SmallRun, tmp_path_factory: pytest.TempPathFactory) -> Wr
         SECOND,
         draws=20,
         date="2026-05-31",
-        model=small_run.folder,
         details=details,
     )
     files = {suffix: place / f"report{suffix}" for suffix in (".html", ".pdf", ".docx")}
@@ -158,7 +162,7 @@ def test_a_file_without_the_data_of_a_report_is_refused(suffix: str, tmp_path: P
         docx.Document().save(str(path))
     else:
         path.write_bytes(b"%PDF-1.4\n%%EOF\n")
-    with pytest.raises(InputError, match="no report by AdHominem, or it is damaged"):
+    with pytest.raises(InputError, match="not a report by AdHominem, or it is damaged"):
         read_report(path)
     path.write_bytes(b"nothing of the kind")
     with pytest.raises(InputError):
@@ -286,7 +290,7 @@ def test_a_word_document_with_damaged_data_is_said_to_be_damaged(
 def test_the_data_in_a_word_document_are_limited_in_sum(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adhominem.questions.report.attached._MOST_BYTES", 1_000)
+    monkeypatch.setattr("adhominem.questions.report.formats._MOST_BYTES", 1_000)
     with ZipFile(path := tmp_path / "report.docx", "w") as archive:
         for number in range(3):
             archive.writestr(f"customXml/item{number}.xml", "x" * 400)

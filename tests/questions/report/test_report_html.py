@@ -23,7 +23,7 @@ from made_up_reports import ALL, bare, report, report_in_page, text
 from adhominem.errors import InputError
 from adhominem.harmless import spelt_out
 from adhominem.questions.report.details import CaseDetails
-from adhominem.questions.report.html import report_page
+from adhominem.questions.report.page import report_page
 from adhominem.questions.report.report import Report, ReportedPopulation
 from adhominem.verify.cautions import Caution
 
@@ -153,10 +153,10 @@ def test_the_data_of_a_page_hold_no_character_of_markup() -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (lambda page: "<p>Hello</p>", "no report by AdHominem"),
-        (lambda page: page.replace('id="adhominem-report"', 'id="other"'), "no report"),
-        (lambda page: page + page, "no report by AdHominem, or it is damaged"),
-        (lambda page: page[: page.index("log10_bayes_factor")], "no report"),
+        (lambda page: "<p>Hello</p>", "not a report by AdHominem"),
+        (lambda page: page.replace('id="adhominem-report"', 'id="other"'), "not a report"),
+        (lambda page: page + page, "not a report by AdHominem, or it is damaged"),
+        (lambda page: page[: page.index("log10_bayes_factor")], "not a report"),
         (lambda page: page.replace('"schema": 1', '"schema": 9'), "of another version"),
         (lambda page: page.replace('"states": true', '"states": tru'), "damaged"),
         (lambda page: page.replace('"case": ', '"case": [], "x": '), "damaged"),

@@ -17,14 +17,13 @@ from made_up_reports import ALL, report, text
 from adhominem.errors import MissingExtraError
 from adhominem.questions.report.details import CaseDetails
 from adhominem.questions.report.formats import form_of, write_report
-from adhominem.questions.report.html import elements, sections
-from adhominem.questions.report.paper import table_of
+from adhominem.questions.report.page import elements, sections, table_of
 from adhominem.questions.report.report import Report
-from adhominem.questions.report.two_sides import TITLE
+from adhominem.questions.report.words import TITLE
 from adhominem.render.layout import SAME_COLOURS, strongest_of
 from adhominem.render.summary import contributed
 from adhominem.verify.cautions import Caution
-from adhominem.verify.sentences import at_sentences
+from adhominem.verify.explanation import at_sentences
 
 pypdf = pytest.importorskip("pypdf")
 pytest.importorskip("reportlab")

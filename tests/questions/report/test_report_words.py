@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_reports import ALL, bare, report, said, silent
 
-from adhominem.questions.report.html import elements, report_page, sections
+from adhominem.questions.report.page import elements, report_page, sections
 from adhominem.questions.report.report import Report
 from adhominem.render.summary import in_numbers, times
 

@@ -8,31 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.questions.roll.blocks import cut_blocks, sentence_starts
-
-
-def starts_of(text: str) -> list[str]:
-    words = []
-    at = 0
-    for word in text.split():
-        at = text.index(word, at)
-        words.append((at, at + len(word)))
-        at += len(word)
-    spans = np.array(words)
-    return [text[slice(*spans[start])] for start in sentence_starts(text, spans)]
-
-
-def test_sentences_begin_after_full_stops_and_paragraphs() -> None:
-    text = 'One two. Three? "Four!" he said. “Five six,” she said.\n\nseven eight'
-    assert starts_of(text) == ["One", "Three?", '"Four!"', "“Five", "seven"]
-
-
-def test_titles_and_initials_end_no_sentence() -> None:
-    assert starts_of("Dear Mr. Smith and J. Jones met. So did I. He left.") == [
-        "Dear",
-        "So",
-        "He",
-    ]
+from adhominem.questions.roll.blocks import cut_blocks
 
 
 @given(st.lists(st.sampled_from(["a", "bc.", "D", "e!", "F,"]), min_size=40, max_size=200))

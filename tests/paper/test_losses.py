@@ -21,13 +21,9 @@ from slow_two_covariance import (
 )
 from torch import Tensor
 
-from adhominem.config import LossOptions
-from adhominem.paper.network import Masks
-from adhominem.paper.options import EncoderOptions
-from adhominem.paper.two_covariance import TwoCovariance
-from adhominem.training.network_model import (
+from adhominem.paper.config import EncoderOptions, LossOptions
+from adhominem.paper.losses import (
     CosineSoftmax,
-    KernelSimilarity,
     PairLabels,
     SiameseModel,
     TwoCovarianceLayer,
@@ -36,6 +32,7 @@ from adhominem.training.network_model import (
     in_batch_loss,
     squared_distance,
 )
+from adhominem.paper.two_covariance import TwoCovariance
 
 ENCODER = EncoderOptions(
     character_size=2,
@@ -84,40 +81,6 @@ def test_the_contrastive_loss_pulls_one_author_within_and_pushes_two_beyond_a_th
         for distance, same_author in items
     ]
     same(contrastive_loss(*columns(items), near, far), slow)
-
-
-@given(labelled)
-def test_the_kernel_form_asks_for_a_similarity_above_and_below_its_thresholds(
-    items: Labelled,
-) -> None:
-    high, low = 0.91, 0.09
-    slow = []
-    for distance, same_author in items:
-        similarity = math.exp(-0.09 * distance**1.5)
-        if same_author:
-            slow.append(max(0.0, high - similarity) ** 2)
-        else:
-            slow.append(max(0.0, similarity - low) ** 2)
-    distances, labels = columns(items)
-    similarity_of = KernelSimilarity().double()
-    same(contrastive_loss(-similarity_of(distances), labels, -high, -low), slow, 1e-6)
-
-
-@pytest.mark.parametrize("beta", [1.5, 0.5])
-def test_the_kernel_learns_its_two_numbers_even_where_documents_are_identical(beta: float) -> None:
-    similarity_of = KernelSimilarity()
-    with torch.no_grad():
-        similarity_of.log_beta.fill_(math.log(beta))
-    distance = torch.tensor([0.0, 1.0, 2.0], requires_grad=True)
-    similarity = similarity_of(distance)
-    assert similarity[0].item() == pytest.approx(1, abs=1e-6)
-    similarity.sum().backward()
-    assert distance.grad is not None
-    assert torch.isfinite(distance.grad).all()
-    for parameter in similarity_of.parameters():
-        assert parameter.grad is not None
-        assert torch.isfinite(parameter.grad)
-        assert parameter.grad != 0
 
 
 @given(st.lists(st.tuples(st.floats(-20, 20), st.booleans()), min_size=1, max_size=8))
@@ -337,22 +300,17 @@ def gradient(loss: Tensor, levs: Tensor) -> Tensor | None:
     return found
 
 
-@pytest.mark.parametrize("projection", [0, 4])
 @pytest.mark.parametrize("weight", [1.0, 0.25])
-def test_the_losses_are_means_over_their_pairs(projection: int, weight: float) -> None:
-    model = model_with(in_batch_negatives=weight, projection_size=projection)
+def test_the_losses_are_means_over_their_pairs(weight: float) -> None:
+    model = model_with(in_batch_negatives=weight)
     levs = some_levs()
     found = model.losses(levs, LABELS)
     assert set(found) == {"distance", "bayes_factor", "in_batch"}
     first, second = levs[:6], levs[6:]
     distance, cross_entropy = [], []
-    styles = levs
-    if projection:
-        assert model.projection is not None
-        styles = torch.relu(levs @ model.projection.weight.T + model.projection.bias)
 
     def score(one: int, other: int) -> float:
-        return model.two_covariance(styles[one : one + 1], styles[6 + other : 7 + other]).item()
+        return model.two_covariance(levs[one : one + 1], levs[6 + other : 7 + other]).item()
 
     labels, authors = LABELS.same_author.tolist(), LABELS.author.tolist()
     for pair, same_author in enumerate(labels):
@@ -370,22 +328,11 @@ def test_the_losses_are_means_over_their_pairs(projection: int, weight: float) -
     same(found["in_batch"], weight * in_batch, 1e-5)
 
 
-def test_the_kernel_form_takes_the_place_of_the_contrastive_one() -> None:
-    model = model_with(distance="kernel")
-    levs = some_levs()
-    assert model.kernel is not None
-    similarity = model.kernel(squared_distance(levs[:6], levs[6:]))
-    too_low, too_high = (0.91 - similarity).clamp(min=0), (similarity - 0.09).clamp(min=0)
-    expected = torch.where(LABELS.same_author, too_low, too_high).square().mean()
-    assert torch.equal(model.losses(levs, LABELS)["distance"], expected)
-
-
 @pytest.mark.parametrize(
     ("settings", "names"),
     [
         ({}, {"distance", "bayes_factor"}),
         ({"distance": ""}, {"bayes_factor"}),
-        ({"distance": "kernel"}, {"distance", "bayes_factor"}),
         ({"in_batch_negatives": 0.5}, {"distance", "bayes_factor", "in_batch"}),
         (
             {"in_batch_negatives": 0.5, "in_batch_form": "cosine"},
@@ -397,13 +344,12 @@ def test_the_kernel_form_takes_the_place_of_the_contrastive_one() -> None:
 def test_only_the_losses_asked_for_are_there(settings: dict[str, object], names: set[str]) -> None:
     model = model_with(**settings)
     assert set(model.losses(some_levs(), LABELS)) == names
-    assert (model.kernel is not None) == (settings.get("distance") == "kernel")
     by_cosine = settings.get("in_batch_form") == "cosine" and "in_batch_negatives" in settings
     assert (model.cosine is not None) == by_cosine == model.options.by_cosine
 
 
 def test_the_cosine_form_takes_the_place_of_the_bayes_factors_of_the_batch() -> None:
-    model = model_with(in_batch_negatives=0.25, in_batch_form="cosine", projection_size=4)
+    model = model_with(in_batch_negatives=0.25, in_batch_form="cosine")
     levs = some_levs()
     found = model.losses(levs, LABELS)
     authors, labels = LABELS.author.tolist(), LABELS.same_author.tolist()
@@ -417,29 +363,23 @@ def test_the_cosine_form_takes_the_place_of_the_bayes_factors_of_the_batch() -> 
 
 def test_the_cosine_form_trains_the_levs_even_where_the_bayes_factor_does_not() -> None:
     levs = some_levs()
-    model = model_with(
-        in_batch_negatives=1.0, in_batch_form="cosine", stop_gradient_at_lev=True, projection_size=4
-    )
+    model = model_with(in_batch_negatives=1.0, in_batch_form="cosine", stop_gradient_at_lev=True)
     found = model.losses(levs, LABELS)
     assert gradient(found["bayes_factor"], levs) is None
     of_levs = gradient(found["in_batch"], levs)
     assert of_levs is not None
     assert (of_levs != 0).any(dim=1).all()
     found["in_batch"].backward()
-    assert model.projection is not None
     assert model.cosine is not None
-    for parameter in (*model.two_covariance.parameters(), *model.projection.parameters()):
+    for parameter in model.two_covariance.parameters():
         assert parameter.grad is None
     assert model.cosine.log_scale.grad is not None
 
 
-@pytest.mark.parametrize("projection", [0, 4])
-def test_the_gradient_is_stopped_at_the_lev_for_the_bayes_factor_alone(projection: int) -> None:
+def test_the_gradient_is_stopped_at_the_lev_for_the_bayes_factor_alone() -> None:
     levs = some_levs()
     free, stopped = (
-        model_with(
-            stop_gradient_at_lev=stop, in_batch_negatives=1.0, projection_size=projection
-        ).losses(levs, LABELS)
+        model_with(stop_gradient_at_lev=stop, in_batch_negatives=1.0).losses(levs, LABELS)
         for stop in (False, True)
     )
     for name in free:
@@ -449,65 +389,34 @@ def test_the_gradient_is_stopped_at_the_lev_for_the_bayes_factor_alone(projectio
         found = gradient(free[name], levs)
         assert found is not None
         assert (found != 0).any()
-    stopped_distance, free_distance = (gradient(each["distance"], levs) for each in (stopped, free))
+    stopped_distance, free_distance = (
+        gradient(losses["distance"], levs) for losses in (stopped, free)
+    )
     assert stopped_distance is not None
     assert free_distance is not None
     assert torch.equal(stopped_distance, free_distance)
 
 
 @pytest.mark.parametrize("name", ["bayes_factor", "in_batch"])
-def test_a_stopped_gradient_still_trains_the_layer_and_its_projection(name: str) -> None:
-    model = model_with(stop_gradient_at_lev=True, in_batch_negatives=1.0, projection_size=4)
+def test_a_stopped_gradient_still_trains_the_layer(name: str) -> None:
+    model = model_with(stop_gradient_at_lev=True, in_batch_negatives=1.0)
     model.losses(some_levs(), LABELS)[name].backward()
-    assert model.projection is not None
-    for parameter in (*model.two_covariance.parameters(), *model.projection.parameters()):
+    for parameter in model.two_covariance.parameters():
         assert parameter.grad is not None
         assert (parameter.grad != 0).any()
 
 
-def test_without_a_projection_the_layer_sees_the_levs_themselves() -> None:
-    levs = some_levs()
-    without, with_one = model_with(), model_with(projection_size=3)
-    assert without.projection is None
-    assert without.project(levs) is levs
-    assert without.two_covariance.author_mean.shape == (ENCODER.lev_size,)
-    assert with_one.two_covariance.author_mean.shape == (3,)
-    projected = with_one.project(levs)
-    assert projected.shape == (12, 3)
-    assert (projected >= 0).all()
-    assert (projected > 0).any()
-
-
-def test_the_projection_is_dropped_out_alike_for_both_documents_of_a_pair() -> None:
-    model = model_with(projection_size=40, projection_dropout=0.5)
-    levs = some_levs()
-    rows = torch.arange(12) % 6
-
-    def masks() -> Masks:
-        return Masks(rows, 6, torch.Generator().manual_seed(5))
-
-    mask = masks().draw(40, 0.5)
-    assert torch.equal(model.project(levs, masks()), model.project(levs) * mask)
-    assert torch.equal(mask[:6], mask[6:])
-    assert (
-        model.losses(levs, LABELS, masks())["bayes_factor"]
-        != model.losses(levs, LABELS)["bayes_factor"]
-    )
-
-
-@pytest.mark.parametrize("projection", [0, 4])
 @pytest.mark.parametrize("spread", [1.0, 1e-3])
 def test_the_layer_starts_from_the_levs_with_a_tenth_of_their_variance_between_authors(
-    projection: int, spread: float
+    spread: float,
 ) -> None:
-    model = model_with(projection_size=projection)
+    model = model_with()
     levs = spread * some_levs()
     model.start_two_covariance(levs)
-    styles = model.project(levs).detach()
-    size = styles.shape[1]
+    size = levs.shape[1]
     # not below that of LEVs whose squared distance is the paper's tau, 2
-    variance = max(styles.var(0).mean().item(), 1 / size)
-    torch.testing.assert_close(model.two_covariance.author_mean.detach(), styles.mean(0))
+    variance = max(levs.var(0).mean().item(), 1 / size)
+    torch.testing.assert_close(model.two_covariance.author_mean.detach(), levs.mean(0))
     for factor, share in zip(model.two_covariance.factors(), (0.1, 0.9), strict=True):
         covariance = torch.linalg.inv((factor @ factor.T).detach())
         expected = share * variance * torch.eye(size, dtype=torch.float64)

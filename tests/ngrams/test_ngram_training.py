@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from adhominem.config import NgramTrainingOptions
 from adhominem.errors import OptionError
+from adhominem.evaluation.pan import auc
+from adhominem.ngrams import training as ngrams
+from adhominem.ngrams.config import NgramTrainingOptions
 from adhominem.ngrams.counter import NgramCounter
+from adhominem.ngrams.training import DeviceNgrams, NgramTrainer, weigh
 from adhominem.text.corpus import Labels, PackedCorpus
-from adhominem.training import ngram_loop as ngrams
-from adhominem.training import topics
-from adhominem.training.ngram_loop import DeviceNgrams, NgramTrainer, weigh
 
 CPU = torch.device("cpu")
 FEW_STEPS = NgramTrainingOptions(
@@ -39,7 +39,7 @@ FEW_STEPS = NgramTrainingOptions(
 def trainer_of(run: NgramRun, options: NgramTrainingOptions, **more: Any) -> NgramTrainer:
     torch.set_num_threads(1)
     dev = more.pop("dev", run.data.dev)
-    return NgramTrainer(run.data.corpus, dev, run.model.table, options, CPU, **more)
+    return NgramTrainer(run.data.corpus, dev, run.model.table, options, CPU, auc, **more)
 
 
 def learn_projection(trainer: NgramTrainer, weights: torch.Tensor) -> torch.Tensor:
@@ -168,73 +168,6 @@ def test_authors_of_one_work_are_not_learnt_from_and_some_must_be_left(
     trainer = trainer_of(replace(ngram_run, data=data), FEW_STEPS)
     with pytest.raises(OptionError, match="no corpus has two authors with two works"):
         batches_of(trainer, 1)
-
-
-# Hard pairs
-
-
-def slow_content(corpus: PackedCorpus, directions: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-    """(documents, size): the content words of each text, one by one."""
-    counts = Counter(np.asarray(corpus.tokens).tolist())
-    rank = sorted(range(len(corpus.types)), key=lambda at: -counts[at])
-    topical = {at for at in rank[5:] if counts[at] >= 3}
-    vectors = np.zeros((len(corpus), directions.shape[1]))
-    for at in range(len(corpus)):
-        for token in corpus.document(at).tolist():
-            if token in topical:
-                vectors[at] += np.log(len(corpus.tokens) / counts[token]) * directions[token]
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    for number in (0, 1):
-        here = corpus.labels.corpus == number
-        vectors[here] -= vectors[here].mean(axis=0)
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
-
-
-def test_content_vectors_are_sums_of_rare_words_from_the_mean_of_their_corpus(
-    ngram_run: NgramRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in (("_FREQUENT", 5), ("_RAREST", 3), ("_DOCUMENTS_AT_ONCE", 9)):
-        monkeypatch.setattr(topics, name, value)
-    corpus = ngram_run.data.corpus
-    generator = torch.Generator().manual_seed(4)
-    directions = torch.randn(len(corpus.types), 256, generator=generator).double().numpy()
-    vectors = topics.content_vectors(corpus, CPU, seed=4)
-    np.testing.assert_allclose(vectors, slow_content(corpus, directions), atol=1e-4)
-
-
-def test_hard_positives_are_the_least_alike_of_the_works_that_were_drawn(
-    ngram_run: NgramRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(topics, "_FREQUENT", 5)
-    labels = ngram_run.data.corpus.labels
-    trainer = trainer_of(ngram_run, replace(FEW_STEPS, hard_positives=1_000))
-    content = trainer._content
-    assert content is not None
-    for documents, _, _ in batches_of(trainer, 20):
-        first, second = np.split(documents, 2)
-        for one, other in zip(first, second, strict=True):
-            works = trainer._work
-            rest = np.flatnonzero((labels.author == labels.author[one]) & (works != works[one]))
-            rest = rest[labels.corpus[rest] == labels.corpus[one]]
-            assert other == rest[np.argmin(content[rest] @ content[one])]
-
-
-def test_hard_negatives_are_the_nearest_in_content_among_more_authors(
-    ngram_run: NgramRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(topics, "_FREQUENT", 5)
-    monkeypatch.setattr(ngrams, "_FEWEST_NEAREST", 2)
-    trainer = trainer_of(ngram_run, replace(FEW_STEPS, batch_authors=4, hard_negatives=3))
-    content = trainer._content
-    assert content is not None
-    firsts = np.arange(12)
-    alike = content[firsts] @ content[0]
-    assert set(trainer._nearest(firsts)) == set(np.argsort(-alike)[:4])
-    labels = ngram_run.data.corpus.labels
-    for documents, _, _ in batches_of(trainer, 20):
-        first, second = np.split(documents, 2)
-        assert (labels.author[first] == labels.author[second]).all()
-        assert len(set(labels.author[first].tolist())) == len(first) <= 5
 
 
 # Learning

@@ -1,8 +1,9 @@
-"""The training loop: fresh pairs each epoch, one optimiser step a batch.
+"""The training of the network: fresh pairs each epoch, one optimiser step a batch.
 
-Whatever is random in a step (crops, hidden topics, dropout) comes from (seed, epoch,
-step) alone. So a run that was stopped goes on where it was and ends the same, and
-several processes that share a batch draw the same numbers.
+The tokens of all documents live on the training device, and windows are cut there. Whatever is
+random in a step (crops, hidden topics, dropout) comes from (seed, epoch, step) alone. So a run that
+was stopped goes on where it was and ends the same, and several processes that share a batch draw
+the same numbers.
 """
 
 from __future__ import annotations
@@ -13,22 +14,97 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from adhominem.config import DataOptions, TrainingOptions
-from adhominem.errors import OptionError
-from adhominem.paper.network import Batch, Masks
+from adhominem.arrays import IntArray
+from adhominem.errors import DivergedError, OptionError
+from adhominem.paper import distributed
+from adhominem.paper.config import DataOptions, TrainingOptions
+from adhominem.paper.losses import PairLabels, SiameseModel
+from adhominem.paper.network import Batch, Masks, on_device
 from adhominem.paper.sampling import DrawnPairs, batches, draw_epoch, why_no_pairs
-from adhominem.text.vocabulary import consecutive_windows, crop_starts, hide_topics
-from adhominem.training import distributed
-from adhominem.training.network_data import DeviceCorpus, diverged
-from adhominem.training.network_model import PairLabels, SiameseModel
+from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
+from adhominem.text.vocabulary import (
+    Vocabulary,
+    WindowOptions,
+    WindowTable,
+    consecutive_windows,
+    crop_starts,
+    hide_topics,
+    spread_windows,
+)
+
+_DOCUMENTS_AT_ONCE = 200  # encoded together, as at inference
 
 # cuDNN's LSTM computes in float16 under autocast, where the small gradients of single tokens
 # vanish; scaled up they do not. Where the largest overflow instead, the step is done again at the
 # next scale. Powers of two, so that scaling back changes nothing else.
 _GRADIENT_SCALES = (2.0**10, 2.0**4, 2.0**-2, 2.0**-8)
+
+
+class DeviceCorpus:
+    """A packed corpus in the numbers of a vocabulary, on the device that trains."""
+
+    def __init__(
+        self,
+        corpus: PackedCorpus,
+        vocabulary: Vocabulary,
+        options: WindowOptions,
+        device: torch.device,
+        *,
+        with_topics: bool = True,
+    ) -> None:
+        self.labels, self.same_author = corpus.labels, corpus.same_author
+        self.with_topics = with_topics  # as at inference, where no topics are hidden at random
+        self.lengths = corpus.lengths  # (documents,)
+        self.options = options
+        self.device = device
+        self._offsets = corpus.offsets
+        words = vocabulary.token_ids(corpus.types)  # (types,)
+        # (tokens,): the type of each token of all documents
+        self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
+        self._words = torch.from_numpy(words).to(device)
+        characters = vocabulary.character_ids(corpus.types)  # (types, characters)
+        self._characters = torch.from_numpy(characters).to(device)
+        self._topic_words = words[corpus.topic_tokens]  # (topic tokens,): of all topics in a row
+        self._topic_offsets = corpus.topic_offsets
+
+    def batch(
+        self, documents: IntArray, windows: WindowTable, topics: npt.NDArray[np.int32]
+    ) -> Batch:
+        """Documents with these windows and topics; nothing waits for the device but the types."""
+        starts = self._offsets[documents][windows.documents] + windows.starts  # (windows,)
+        counts = on_device(windows.counts, self.device)  # (windows,)
+        # (windows, tokens): behind the end stands the last token once more
+        place = torch.arange(self.options.width, device=self.device).minimum(counts[:, None] - 1)
+        types_at = self._tokens[
+            on_device(starts, self.device)[:, None] + place
+        ]  # (windows, tokens)
+        types, tokens = torch.unique(types_at, return_inverse=True)  # (types,), (windows, tokens)
+        topic_words, topic_documents = self._prefixes(topics)
+        return Batch(
+            type_words=self._words[types].long(),
+            type_characters=self._characters[types].long(),
+            tokens=tokens,
+            token_counts=counts,
+            window_documents=on_device(windows.documents, self.device),
+            window_positions=on_device(windows.positions, self.device),
+            max_windows=int(windows.positions.max()) + 1,
+            topic_words=on_device(topic_words, self.device),
+            topic_documents=on_device(topic_documents, self.device),
+            documents=len(documents),
+        )
+
+    def _prefixes(self, topics: npt.NDArray[np.int32]) -> tuple[IntArray, IntArray]:
+        """Vocabulary ids of the topics' tokens, and the document of each."""
+        known = np.flatnonzero(topics != UNKNOWN_LABEL)
+        begins = self._topic_offsets[topics[known]]  # (documents with a topic,)
+        sizes = self._topic_offsets[topics[known] + 1] - begins
+        documents = np.repeat(known, sizes)
+        inside = np.arange(len(documents)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return self._topic_words[np.repeat(begins, sizes) + inside].astype(np.int64), documents
 
 
 @dataclass(frozen=True)
@@ -55,10 +131,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Prepared:
+    """All that a step needs."""
+
     batch: Batch
     labels: PairLabels
-    masks: Masks  # for the documents of this process
-    joint_masks: Masks  # for those of all processes
+    masks: Masks
     pairs: int  # of all processes
 
 
@@ -104,8 +181,8 @@ class Trainer:
     def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Step]:
         """Train on the pairs of one epoch, from a step on.
 
-        A step is yielded when its losses and gradients are found to be numbers, and is taken when
-        the next one is asked for. Weights saved in between are known to be good.
+        A step is yielded once its losses and gradients are known to be finite, and taken when the
+        iteration goes on. Weights saved in between are known to be good.
         """
         labels = self._corpus.labels
         drawn = self._draw(epoch)
@@ -133,7 +210,7 @@ class Trainer:
         self.model.train()
         with torch.no_grad():
             levs = self.model.encode(prepared.batch, prepared.masks)
-            self.model.start_two_covariance(distributed.share_levs(levs, prepared.pairs))
+            self.model.start_two_covariance(distributed.gather_levs(levs, prepared.pairs))
 
     def _draw(self, epoch: int) -> DrawnPairs:
         drawn = draw_epoch(
@@ -158,8 +235,8 @@ class Trainer:
         generator = torch.Generator(self._device).manual_seed(int(rng.integers(2**62)))
         masks = 2 * len(pairs) if self.options.masks == "document" else len(pairs)
         # Every process draws the numbers of the joint batch, and cuts windows of its own pairs.
-        mine = distributed.own_pairs(len(pairs))
-        mine = np.concatenate([mine, len(pairs) + mine])  # (2 * own pairs,)
+        mine = distributed.local_pairs(len(pairs))  # (local pairs,)
+        mine = np.concatenate([mine, len(pairs) + mine])  # (2 * local pairs,)
         windows = consecutive_windows(lengths[mine], starts[mine], self._windows)
         authors = torch.from_numpy(labels.author[documents].astype(np.int64))
         return _Prepared(
@@ -168,7 +245,6 @@ class Trainer:
                 torch.from_numpy(pairs.same_author).to(self._device), authors.to(self._device)
             ),
             Masks(torch.from_numpy(mine).to(self._device) % masks, masks, generator),
-            Masks(torch.arange(2 * len(pairs), device=self._device) % masks, masks, generator),
             len(pairs),
         )
 
@@ -187,13 +263,13 @@ class Trainer:
             prepared = ahead[1] if ahead and ready else self._prepare(plan)  # the same each time
             waited += time.perf_counter() - began
             with _one_thread() if self._aside else nullcontext():
-                found = self._gradients(prepared, scale, where)
+                tensors = self._gradients(prepared, scale, where)
             ahead = None  # its random numbers are spent
             if following is not None:
                 self._ahead = following, self._prepare_aside(following)
                 following = None
-            *values, longest = torch.stack(list(found.values())).tolist()  # waits for the device
-            losses = dict(zip(found, values, strict=False))
+            *values, longest = torch.stack(list(tensors.values())).tolist()  # waits for the device
+            losses = dict(zip(tensors, values, strict=False))
             if np.isfinite([*values, longest]).all():
                 return losses, waited
             if not np.isfinite(values).all():
@@ -204,7 +280,7 @@ class Trainer:
         )
 
     def _prepare_aside(self, plan: Plan) -> _Prepared:
-        """The same, beside the work of the device, which it waits for no longer than need be."""
+        """What `_prepare` returns, made beside the work of the device and hardly waiting for it."""
         if self._aside is None:
             return self._prepare(plan)
         with torch.cuda.stream(self._aside):
@@ -218,16 +294,16 @@ class Trainer:
         Nothing waits for the device but the factorisations of the two-covariance layer.
         """
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
-            levs = self.model.encode(prepared.batch, prepared.masks)
-        levs = distributed.share_levs(levs, prepared.pairs)
+            levs = self.model.encode(prepared.batch, prepared.masks)  # (2 * local pairs, lev_size)
+        levs = distributed.gather_levs(levs, prepared.pairs)  # (2 * pairs, lev_size)
         try:
-            losses = self.model.losses(levs, prepared.labels, prepared.joint_masks)
+            losses = self.model.losses(levs, prepared.labels)
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # no inverse any more
             raise diverged(f"{where}: {error}") from None
         self.optimiser.zero_grad()
         loss = torch.stack(list(losses.values())).sum()
         (loss * scale).backward()  # type: ignore[no-untyped-call]
-        distributed.share_gradients(self.model.network, self.model)
+        distributed.reduce_gradients(self.model.network, self.model)
         return {**losses, "longest gradient": self._clip(scale)}
 
     def _clip(self, scale: float) -> Tensor:
@@ -237,3 +313,29 @@ class Trainer:
         scales = (self.options.clip_norm / (norms + 1e-12)).clamp(max=1.0) / scale
         torch._foreach_mul_(gradients, list(scales.unbind()))
         return norms.max()
+
+
+@torch.no_grad()
+def encode_documents(model: SiameseModel, data: DeviceCorpus, documents: IntArray) -> Tensor:
+    """(documents, lev_size): the LEVs of some documents of a corpus, as at inference."""
+    model.eval()
+    order = np.argsort(data.lengths[documents], kind="stable")  # like lengths: little padding
+    levs = []
+    with torch.autocast(data.device.type, torch.bfloat16, enabled=data.device.type == "cuda"):
+        for at in range(0, len(order), _DOCUMENTS_AT_ONCE):
+            batch = documents[order[at : at + _DOCUMENTS_AT_ONCE]]
+            windows = spread_windows(data.lengths[batch], data.options)
+            topics = data.labels.topic[batch]
+            if not data.with_topics:
+                topics = np.full_like(topics, UNKNOWN_LABEL)
+            levs.append(model.encode(data.batch(batch, windows, topics)))
+    back = torch.from_numpy(np.argsort(order)).to(data.device)
+    return torch.cat(levs)[back]  # (documents, lev_size)
+
+
+def diverged(what: str) -> DivergedError:
+    """The error for training that left the range of numbers; it says how to go on."""
+    return DivergedError(
+        f"training diverged ({what}). The last checkpoint is from before that: "
+        "go on with --resume and a lower training.learning_rate"
+    )

@@ -6,7 +6,7 @@ Summed over the processes, the network's gradients are those of one process with
 batch; the layers behind the LEVs see everything and have the same gradient everywhere.
 
 Only the first process writes files. Whatever the course of the run depends on (a file that is
-there, a dev score) is what the first one found, or the others could wait for it forever.
+there, a dev score) is what the first one says, or the others could wait for it forever.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Value = TypeVar("Value")
 
 
 @contextmanager
-def together(device: torch.device) -> Iterator[None]:
-    """Join the other processes for so long, if `torchrun` started this one."""
+def process_group(device: torch.device) -> Iterator[None]:
+    """Join the other processes meanwhile, if `torchrun` started this one."""
     if "RANK" not in os.environ or dist.is_initialized():
         yield
         return
@@ -66,20 +66,20 @@ def from_first(value: Value) -> Value:
     return box[0]
 
 
-def own_pairs(pairs: int) -> IntArray:
+def local_pairs(pairs: int) -> IntArray:
     """Which pairs of the joint batch this process encodes: one at least, or it had no gradient.
 
-    Of fewer pairs than processes, the last ones encode one that `share_levs` leaves out.
+    Of fewer pairs than processes, the last ones encode one that `gather_levs` leaves out.
     """
     return np.arange(rank(), max(pairs, rank() + 1), world_size()) % pairs
 
 
-def share_levs(levs: Tensor, pairs: int) -> Tensor:
-    """(2 * own pairs, lev_size) to (2 * pairs, lev_size): everybody's, in the joint order."""
+def gather_levs(levs: Tensor, pairs: int) -> Tensor:
+    """(2 * local pairs, lev_size) to (2 * pairs, lev_size): everybody's, in the joint order."""
     if world_size() == 1:
         return levs
     most = -(-pairs // world_size())
-    mine = levs.view(2, -1, levs.shape[1])  # (2, own pairs, lev_size)
+    mine = levs.view(2, -1, levs.shape[1])  # (2, local pairs, lev_size)
     padded = nn.functional.pad(mine, (0, 0, 0, most - mine.shape[1]))  # (2, most, lev_size)
     sent = padded.detach().contiguous()
     received = [torch.empty_like(sent) for _ in range(world_size())]
@@ -90,7 +90,7 @@ def share_levs(levs: Tensor, pairs: int) -> Tensor:
     return joint.flatten(0, 1)
 
 
-def share_gradients(network: nn.Module, whole: nn.Module) -> None:
+def reduce_gradients(network: nn.Module, whole: nn.Module) -> None:
     """Sum the gradients of the network; average those of the rest, which are equal already."""
     if world_size() == 1:
         return

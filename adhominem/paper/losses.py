@@ -1,8 +1,8 @@
-"""What is trained of a network: the encoder, the two-covariance layer behind it, and the losses.
+"""The Siamese network with its losses, and the two-covariance layer behind it, for training.
 
 The losses are on the distance of two LEVs and on their Bayes factor. The two-covariance layer is
-the torch twin of `scoring.two_covariance`. It holds lower Cholesky factors of the two precisions
-with exponentiated diagonals, so that both stay positive definite whatever a step does to them.
+the torch twin of `two_covariance.py`. It holds lower Cholesky factors of the two precisions with
+exponentiated diagonals, so that both stay positive definite whatever a step does to them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from adhominem.config import LossOptions
+from adhominem.paper.config import EncoderOptions, LossOptions
 from adhominem.paper.network import Batch, Masks, Network
-from adhominem.paper.options import EncoderOptions
 
 _STARTING_SCALE = 15.0  # of a cosine, in the softmax
 
@@ -37,28 +36,14 @@ class SiameseModel(nn.Module):
         super().__init__()
         self.options = loss
         self.network = Network(token_types, characters, encoder)
-        size = loss.projection_size or encoder.lev_size
-        self.projection = nn.Linear(encoder.lev_size, size) if loss.projection_size else None
-        self.two_covariance = TwoCovarianceLayer(size)
-        self.kernel = KernelSimilarity() if loss.distance == "kernel" else None
+        self.two_covariance = TwoCovarianceLayer(encoder.lev_size)
         self.cosine = CosineSoftmax() if loss.by_cosine else None
 
     def encode(self, batch: Batch, masks: Masks | None = None) -> Tensor:
         """(documents, lev_size): the LEVs of a batch; with masks, as in training."""
         return self.network(batch, masks).levs  # type: ignore[no-any-return]
 
-    def project(self, levs: Tensor, masks: Masks | None = None) -> Tensor:
-        """What the two-covariance layer sees of the LEVs."""
-        if self.projection is None:
-            return levs
-        projected = torch.relu(self.projection(levs))
-        if masks is not None:
-            projected = projected * masks.draw(projected.shape[1], self.options.projection_dropout)
-        return projected
-
-    def losses(
-        self, levs: Tensor, labels: PairLabels, masks: Masks | None = None
-    ) -> dict[str, Tensor]:
+    def losses(self, levs: Tensor, labels: PairLabels) -> dict[str, Tensor]:
         """Each loss as a mean over its pairs. LEVs: (2 * pairs, lev_size), the first ones first."""
         options = self.options
         pairs = len(levs) // 2
@@ -66,15 +51,12 @@ class SiameseModel(nn.Module):
         if options.distance:
             distance = squared_distance(levs[:pairs], levs[pairs:])  # (pairs,)
             near, far = options.same_threshold, options.different_threshold
-            if self.kernel is not None:  # a similarity: the nearer, the larger
-                distance = -self.kernel(distance)
-                near, far = -options.kernel_same_threshold, -options.kernel_different_threshold
             losses["distance"] = contrastive_loss(distance, labels.same_author, near, far).mean()
-        styles = self.project(levs.detach() if options.stop_gradient_at_lev else levs, masks)
-        first, second = styles[:pairs], styles[pairs:]
-        scores = self.two_covariance(first, second)
+        styles = levs.detach() if options.stop_gradient_at_lev else levs
+        first, second = styles[:pairs], styles[pairs:]  # (pairs, lev_size)
+        scores = self.two_covariance(first, second)  # (pairs,)
         losses["bayes_factor"] = bayes_factor_loss(scores, labels.same_author).mean()
-        same = labels.same_author.nonzero().squeeze(1)
+        same = labels.same_author.nonzero().squeeze(1)  # (same-author pairs,)
         if options.in_batch_negatives and len(same):
             if self.cosine is not None:
                 loss = self.cosine(levs, labels.author, labels.same_author)
@@ -93,10 +75,9 @@ class SiameseModel(nn.Module):
         at least that of LEVs whose distances lie at the paper's tau, where the loss brings them.
         """
         with torch.no_grad():
-            styles = self.project(levs)
-            self.two_covariance.author_mean.copy_(styles.mean(0))
-            aim = self.options.decision_threshold / (2 * styles.shape[1])
-            variance = max(aim, float(styles.var(0).mean()))
+            self.two_covariance.author_mean.copy_(levs.mean(0))
+            aim = self.options.decision_threshold / (2 * levs.shape[1])
+            variance = max(aim, float(levs.var(0).mean()))
             for factor, share in (
                 (self.two_covariance.between_author_factor, 0.1),
                 (self.two_covariance.within_author_factor, 0.9),
@@ -105,47 +86,33 @@ class SiameseModel(nn.Module):
 
 
 def squared_distance(first: Tensor, second: Tensor) -> Tensor:
-    """(pairs, lev_size) twice to (pairs,): the paper's d."""
+    """(pairs, lev_size) twice to (pairs,): the paper's d, Eq. 2."""
     return (first - second).square().sum(1)
 
 
 def contrastive_loss(
     distance: Tensor, same_author: Tensor, same_threshold: float, different_threshold: float
 ) -> Tensor:
-    """The paper's loss with two thresholds on the squared distance, or on any other; (pairs,)."""
-    too_far = (distance - same_threshold).clamp(min=0).square()
-    too_near = (different_threshold - distance).clamp(min=0).square()
+    """(pairs,): the paper's loss with two thresholds on the squared distance, Eq. 3."""
+    too_far = (distance - same_threshold).clamp(min=0).square()  # (pairs,)
+    too_near = (different_threshold - distance).clamp(min=0).square()  # (pairs,)
     return torch.where(same_author, too_far, too_near)
 
 
-class KernelSimilarity(nn.Module):
-    """exp(-alpha (d^2)^beta): the squared distance as a similarity between 0 and 1."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.log_alpha = nn.Parameter(torch.tensor(0.09).log())
-        self.log_beta = nn.Parameter(torch.tensor(1.5).log())
-
-    def forward(self, distance: Tensor) -> Tensor:
-        """Squared distances (pairs,) to similarities (pairs,)."""
-        power = distance.clamp(min=1e-12) ** self.log_beta.exp()
-        return torch.exp(-self.log_alpha.exp() * power)
-
-
 def bayes_factor_loss(log_bayes_factor: Tensor, same_author: Tensor) -> Tensor:
-    """(pairs,): the cross entropy of the probability under even priors."""
+    """(pairs,): the cross entropy of Eq. 15 under even priors, Eq. 16."""
     return nn.functional.binary_cross_entropy_with_logits(
         log_bayes_factor, same_author.to(log_bayes_factor.dtype), reduction="none"
     )
 
 
 def in_batch_loss(log_bayes_factors: Tensor, authors: Tensor) -> Tensor:
-    """Which second document of the same-author pairs is by the author of a first one? A scalar.
+    """A scalar: which second document of the same-author pairs is by the author of a first one?
 
     `log_bayes_factors` is (pairs, pairs), `authors` (pairs,) names who wrote the first documents.
     """
     right = torch.eye(len(authors), dtype=torch.bool, device=authors.device)
-    others = authors[:, None] != authors[None, :]
+    others = authors[:, None] != authors[None, :]  # (pairs, pairs)
     scores = log_bayes_factors.masked_fill(~(right | others), -torch.inf)
     return -torch.log_softmax(scores, dim=1).diagonal().mean()
 
@@ -165,18 +132,18 @@ class CosineSoftmax(nn.Module):
         """A scalar, of LEVs (2 * pairs, lev_size), the first documents first.
 
         `authors` (2 * pairs,) wrote them, `same_author` is (pairs,). Each document of a same-author
-        pair is asked for; all documents of other authors are wrong answers.
+        pair is a question; all documents of other authors are wrong answers.
         """
         pairs = len(same_author)
-        units = nn.functional.normalize(levs - levs.mean(0), dim=1)
+        units = nn.functional.normalize(levs - levs.mean(0), dim=1)  # (2 * pairs, lev_size)
         scores = units @ units.T * self.log_scale.exp()  # (2 * pairs, 2 * pairs)
         place = torch.arange(2 * pairs, device=levs.device)
-        partner = (place + pairs) % (2 * pairs)
-        others = authors[:, None] != authors[None, :]
+        partner = (place + pairs) % (2 * pairs)  # (2 * pairs,)
+        others = authors[:, None] != authors[None, :]  # (2 * pairs, 2 * pairs)
         right = place[None, :] == partner[:, None]
         scores = scores.masked_fill(~(right | others), -torch.inf)
-        asked = torch.cat([same_author, same_author]).nonzero().squeeze(1)
-        return nn.functional.cross_entropy(scores[asked], partner[asked])
+        questions = torch.cat([same_author, same_author]).nonzero().squeeze(1)
+        return nn.functional.cross_entropy(scores[questions], partner[questions])
 
 
 class TwoCovarianceLayer(nn.Module):
@@ -196,6 +163,15 @@ class TwoCovarianceLayer(nn.Module):
     def factors(self) -> tuple[Tensor, Tensor]:
         """The Cholesky factors of B and W, each (lev_size, lev_size), in float64."""
         return _factor(self.between_author_factor), _factor(self.within_author_factor)
+
+    @torch.no_grad()
+    def entropies(self) -> tuple[float, float]:
+        """Those of the between- and of the within-author Gaussian, in nats: Eq. 18."""
+        constant = 0.5 * self.author_mean.numel() * math.log(2 * math.pi * math.e)
+        between, within = (
+            constant - float(factor.diagonal().log().sum()) for factor in self.factors()
+        )
+        return between, within
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
         """(pairs, lev_size) twice to (pairs,): the log Bayes factor of each pair."""

@@ -2,9 +2,8 @@
 
 Both are learnt like the network by its in-batch softmax: of all second texts of a batch, which is
 by the author of the first? A batch holds one corpus, and its texts are moved to their mean, as a
-relevant population would do; so what tells genres apart earns nothing. The two texts
-of an author are of different works, and cut at random; if asked for, they are the least alike in
-content words, and the authors of a batch the most alike.
+relevant population would do; so what tells genres apart earns nothing. The two texts of an author
+are of different works, and cut at random.
 
 1. weights: the cosine of whole tables of n-grams. Starts with TF-IDF over the deviation.
 2. projection: the cosine of LEVs. Starts with the singular vectors of weighted tables.
@@ -16,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,23 +23,22 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from adhominem.arrays import Array32, IntArray
-from adhominem.config import NgramTrainingOptions
+from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.errors import OptionError
-from adhominem.evaluation.pan import auc
-from adhominem.ngrams.table import NgramTable, symbols_of
+from adhominem.ngrams.config import NgramTrainingOptions
+from adhominem.ngrams.counter import NgramCounter
+from adhominem.ngrams.table import NgramTable
+from adhominem.paper.network import on_device
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
-from adhominem.training.checkpoint import Event
-from adhominem.training.topics import content_vectors
 
+Event = dict[str, Any]
 # Texts, from their weighted n-grams, in one form or more; the sum of their cosines is learnt. The
 # second argument says whether it is in training.
 Forms = Callable[[Tensor, bool], list[Tensor]]
 
 _DOCUMENTS_AT_ONCE = 400
 _STARTING_SCALE = 15.0  # of a cosine, in the softmax
-_MORE_VECTORS = 32  # than asked for make the wanted singular vectors exact
-_FEWEST_NEAREST = 64  # authors of a batch: among fewer, few rivals are left
+_MORE_VECTORS = 32  # beyond the wanted singular vectors, which makes these exact
 
 
 class DeviceNgrams:
@@ -50,41 +49,40 @@ class DeviceNgrams:
         self.columns = sum(table.sizes)
         self.offsets, self.lengths = corpus.offsets, corpus.lengths
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
-        known = [table.of_type(token_type) for token_type in corpus.types]
-        grams = [np.zeros(0, np.int64), *(ngrams.characters for ngrams in known)]
-        self._ends = self._send(np.cumsum(list(map(len, grams))))  # (types + 1,)
-        self._grams = self._send(np.concatenate(grams))
-        self._token = self._send(np.array([ngrams.token for ngrams in known]))
-        both = zip(symbols_of(known), table.bigram_columns(), strict=True)
+        counter = NgramCounter(table)  # whose places are columns, plus one; 0 is not counted
+        grams, lengths, whole = counter.of_types(corpus.types)
+        self._ends = on_device(np.append(0, np.cumsum(lengths)), device)  # (types + 1,)
+        self._grams = on_device(grams, device)
+        self._token, *symbols = (on_device(column, device) for column in whole.T)  # (types,) each
         self._bigrams = [
-            (self._send(symbols), symbols_used, self._send(columns - 1), first)
-            for symbols, (symbols_used, columns, first) in both
+            (of_types, size, on_device(places, device))
+            for of_types, (size, places) in zip(symbols, counter.bigrams, strict=True)
         ]
 
     def count(self, documents: IntArray, starts: IntArray, lengths: IntArray) -> Tensor:
         """(documents, columns): how often each n-gram occurs in a part of each document."""
-        size = self._send(lengths)
-        document = torch.repeat_interleave(size)  # (tokens,)
-        begin = self._send(self.offsets[documents] + starts) - (size.cumsum(0) - size)
+        tokens = on_device(lengths, self.device)
+        document = torch.repeat_interleave(tokens)  # (tokens,)
+        begin = on_device(self.offsets[documents] + starts, self.device)  # (documents,)
+        begin -= tokens.cumsum(0) - tokens
         place = torch.arange(len(document), device=self.device)
         types = self._tokens[begin[document] + place].long()  # (tokens,)
         counts = torch.zeros(len(documents) * self.columns, device=self.device)
 
-        def add(rows: Tensor, columns: Tensor, first: int) -> None:
-            known = columns >= 0
-            cells = (rows * self.columns + columns + first)[known]
+        def add(rows: Tensor, places: Tensor) -> None:
+            cells = (rows * self.columns + places - 1)[places > 0]
             counts.index_add_(0, cells, torch.ones(len(cells), device=self.device))
 
         sizes = self._ends[types + 1] - self._ends[types]
         token = torch.repeat_interleave(sizes)  # (n-grams,): whose it is
         inside = torch.arange(len(token), device=self.device) - (sizes.cumsum(0) - sizes)[token]
-        add(document[token], self._grams[self._ends[types][token] + inside], 0)
-        add(document, self._token[types], self.table.channels[1].start)
+        add(document[token], self._grams[self._ends[types][token] + inside])
+        add(document, self._token[types])
         together = document[1:] == document[:-1]
-        for of_types, symbols_used, columns, first in self._bigrams:
-            symbol = of_types[types]
-            pairs = (symbol[:-1] * symbols_used + symbol[1:])[together]
-            add(document[:-1][together], columns[pairs], first)
+        for of_types, size, places in self._bigrams:
+            symbol = of_types[types]  # (tokens,)
+            pairs = (symbol[:-1] * size + symbol[1:])[together]
+            add(document[:-1][together], places[pairs])
         table: Tensor = counts.view(len(documents), self.columns)
         return table
 
@@ -92,9 +90,6 @@ class DeviceNgrams:
         """(documents, columns): how often each n-gram occurs in the first `longest` tokens."""
         lengths = np.minimum(self.lengths[documents], longest)
         return self.count(documents, np.zeros_like(documents), lengths)
-
-    def _send(self, values: npt.NDArray[np.integer]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64)).to(self.device)
 
 
 def weigh(counts: Tensor, weights: Tensor, channels: Sequence[slice]) -> Tensor:
@@ -115,8 +110,10 @@ class NgramTrainer:
         table: NgramTable,
         options: NgramTrainingOptions,
         device: torch.device,
+        auc: Callable[[FloatArray, BoolArray], float],
         on_event: Callable[[Event], None] = lambda event: None,
     ) -> None:
+        """`auc` says how well the cosines of dev pairs tell the same author from others."""
         self.options, self.device = options, device
         self.channels = table.channels
         self.data = DeviceNgrams(corpus, table, device)
@@ -128,11 +125,8 @@ class NgramTrainer:
         self._labels = corpus.labels
         work = corpus.labels.work.astype(np.int64)  # a text of no known work is one by itself
         self._work = np.where(work == UNKNOWN_LABEL, -1 - np.arange(len(work)), work)
-        self._content: Array32 | None = None  # (documents, size), where hard pairs are asked for
-        if options.hard_positives > 1 or options.hard_negatives > 1:
-            self._content = content_vectors(corpus, device, options.seed)
         self._start = cache(self._start_weights)  # of all runs
-        self._on_event = on_event
+        self._auc, self._on_event = auc, on_event
 
     def learn_weights(self, run: int = 0) -> Tensor:
         """(columns,): how much each n-gram counts, by one run.
@@ -181,7 +175,7 @@ class NgramTrainer:
         return f"{stage}, run {run + 1} of {self.options.runs}" if self.options.runs > 1 else stage
 
     def evaluate(self, weights: Tensor, levs: Forms, **place: str | int) -> float:
-        """The mean AUC of dev sets. The listener is told, and what `place` in training it is of."""
+        """The mean AUC of dev sets, which is an event, too, at this `place` in training."""
         aucs = self._aucs(weights, levs)
         mean = float(np.mean(list(aucs.values())))
         self._on_event({"event": "dev", **place, "dev_auc": mean, "dev": aucs})
@@ -231,8 +225,8 @@ class NgramTrainer:
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             batch = next(batches)  # drawn while the device works
-            told = {"step": step, "steps": steps, "loss": float(loss.detach()) / 2}
-            self._on_event({"event": "step", "stage": title, **told})
+            progress = {"step": step, "steps": steps, "loss": float(loss.detach()) / 2}
+            self._on_event({"event": "step", "stage": title, **progress})
         with torch.no_grad():
             for name, value in best.items():
                 parameters[name].copy_(value)
@@ -248,12 +242,14 @@ class NgramTrainer:
         share = np.array([len(corpus_authors) for corpus_authors in authors]) ** 0.5
         while True:
             of_corpus = authors[rng.choice(len(authors), p=share / share.sum())]
-            most = min(options.batch_authors * options.hard_negatives, len(of_corpus))
+            most = min(options.batch_authors, len(of_corpus))
             chosen = rng.choice(len(of_corpus), most, replace=False)
-            firsts = np.array([rng.choice(of_corpus[at]) for at in chosen])
-            kept = self._nearest(firsts)
-            seconds = [self._of_another_work(firsts[at], of_corpus[chosen[at]], rng) for at in kept]
-            documents = np.concatenate([firsts[kept], seconds])
+            firsts = np.array([rng.choice(of_corpus[at]) for at in chosen])  # (authors,)
+            seconds = [
+                rng.choice(of_corpus[at][self._work[of_corpus[at]] != self._work[first]])
+                for at, first in zip(chosen, firsts, strict=True)
+            ]
+            documents = np.concatenate([firsts, seconds])  # (2 * authors,)
             longest = np.minimum(lengths[documents], options.longest)
             shortest = np.minimum(longest, options.shortest)
             cut = rng.random(len(documents)) < options.cut
@@ -262,36 +258,20 @@ class NgramTrainer:
             starts = rng.integers(0, lengths[documents] - size + 1)
             yield documents, starts, size
 
-    def _nearest(self, firsts: IntArray) -> IntArray:
-        """Places of the documents nearest in content to the first one: one in `hard_negatives`."""
-        if self._content is None or self.options.hard_negatives == 1:
-            return np.arange(len(firsts))
-        alike = self._content[firsts] @ self._content[firsts[0]]  # (documents,)
-        size = max(_FEWEST_NEAREST, -(-len(firsts) // self.options.hard_negatives))
-        return np.argsort(-alike, kind="stable")[:size]
-
-    def _of_another_work(self, first: int, documents: IntArray, rng: np.random.Generator) -> int:
-        """Of an author's documents one of another work; of several drawn the least like it."""
-        others = documents[self._work[documents] != self._work[first]]
-        if self._content is None or self.options.hard_positives == 1:
-            return int(rng.choice(others))
-        drawn = rng.permutation(others)[: self.options.hard_positives]
-        return int(drawn[np.argmin(self._content[drawn] @ self._content[first])])
-
     @torch.no_grad()
     def _start_weights(self) -> Tensor:
         """TF-IDF, over the deviation within a corpus: no n-gram outweighs the others."""
         samples = self.samples(self.options.sample)
-        seen = torch.zeros(self.data.columns, device=self.device)
+        texts_with = torch.zeros(self.data.columns, device=self.device)  # (columns,)
         total = 0
         for sample in samples:
             for counts in self._counted(self.data, sample):
-                seen += (counts > 0).sum(0)
+                texts_with += (counts > 0).sum(0)
                 total += len(counts)
-        idf = ((1 + total) / (1 + seen)).log() + 1
-        variance = torch.zeros_like(seen)
+        idf = ((1 + total) / (1 + texts_with)).log() + 1
+        variance = torch.zeros_like(idf)
         for sample in samples:
-            sums, squares = torch.zeros_like(seen), torch.zeros_like(seen)
+            sums, squares = torch.zeros_like(idf), torch.zeros_like(idf)
             for values in self.weighed(sample, idf):
                 sums += values.sum(0)
                 squares += values.square().sum(0)
@@ -347,7 +327,7 @@ class NgramTrainer:
             encoded = torch.cat([levs(part, False)[0] for part in values])
             encoded = functional.normalize(encoded - encoded.mean(0), dim=1)
             cosine = (encoded[0::2] * encoded[1::2]).sum(1)
-            aucs[name] = auc(cosine.cpu().numpy(), same_author)
+            aucs[name] = self._auc(cosine.double().cpu().numpy(), same_author)
         return aucs
 
     def _scale(self) -> torch.nn.Parameter:

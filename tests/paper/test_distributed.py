@@ -21,7 +21,7 @@ from processes_of_one_run import loss_curve, train_in_step, write_loss_curves
 
 from adhominem import Config, draw_epoch
 from adhominem.model.folder import read_models
-from adhominem.training import distributed
+from adhominem.paper import distributed
 
 
 def free_port() -> int:
@@ -53,21 +53,11 @@ def run_together(target: Any, *arguments: Any, world: int = 2) -> list[int | Non
 
 VARIANTS = {
     "masks a document, in-batch negatives": (),
-    "masks a document, in-batch softmax, projection": (
-        "loss.projection_size=3",
-        "loss.in_batch_form=softmax",
-    ),
     "masks a document, the cosine of all documents": (
         "loss.in_batch_form=cosine",
         "data.pairs.even_corpora=true",
     ),
     "masks a pair": ("loss.in_batch_negatives=0", "training.masks=pair"),
-    "masks a pair, projection, kernel": (
-        "loss.in_batch_negatives=0",
-        "training.masks=pair",
-        "loss.projection_size=3",
-        "loss.distance=kernel",
-    ),
 }
 
 
@@ -101,8 +91,8 @@ def test_one_process_alone_is_no_group() -> None:
     assert distributed.from_first("anything") == "anything"
     distributed.wait()
     levs = torch.rand(6, 2)
-    assert distributed.share_levs(levs, 3) is levs
-    np.testing.assert_array_equal(distributed.own_pairs(3), [0, 1, 2])
+    assert distributed.gather_levs(levs, 3) is levs
+    np.testing.assert_array_equal(distributed.local_pairs(3), [0, 1, 2])
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 5])
@@ -114,7 +104,7 @@ def test_every_pair_has_an_owner_and_every_process_a_pair(
     owned = []
     for rank in range(world):
         monkeypatch.setattr(distributed, "rank", lambda rank=rank: rank)
-        owned.append(distributed.own_pairs(pairs))
+        owned.append(distributed.local_pairs(pairs))
     most = -(-pairs // world)
     assert all(1 <= len(own) <= most for own in owned)
     counted = [owned[pair % world][pair // world] for pair in range(pairs)]

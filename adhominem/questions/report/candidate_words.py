@@ -7,41 +7,38 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from adhominem.questions.rank.rows import posterior as shown_posterior
 from adhominem.questions.report.candidates import CandidatesReport, Proposition
 from adhominem.questions.report.report import Report
-from adhominem.questions.report.shown import common_values, listed
+from adhominem.questions.report.words import common_values, listed
 from adhominem.render.summary import signed, times
 from adhominem.render.templates import markup, sentence
-from adhominem.score.decision import NONE, VerbalScale
+from adhominem.score.decision import NONE, VerbalScale, show_probability
 
-TITLE = "Report on a disputed text and several candidates"
+CANDIDATES_TITLE = "Report on a disputed text and several candidates"
 _OTHER_PRIORS = (0.01, 0.1, 0.5, 0.9, 0.99)  # of H_0
 _OF_ONE = "none of them wrote it (H_0)"
 
 
 @dataclass(frozen=True)
-class ShownCandidate:
-    """A candidate as the page has it."""
+class CandidateRow:
+    """A candidate as the page has it, and the report on the disputed texts and this candidate's."""
 
     label: str  # H_1
     name: str
     listed: str  # the texts
-    factor: str
-    states: bool
     verbal: str
     in_numbers: str
-    without: str  # the number without the population
-    used: bool
-    halves: str
-    left_out: str  # the number with each text left out in turn
-    bounds: str
-    at_bound: bool
+    report: Report
+
+    @property
+    def factor(self) -> str:
+        """The log10 Bayes factor."""
+        return signed(self.report.log10_bayes_factor)
 
 
 def candidates_sections(report: CandidatesReport) -> Markup:
     """The head and all sections of a report as HTML."""
-    rows = [_shown(report, at, one) for at, one in enumerate(report.propositions, start=1)]
+    rows = [_row(report, at, one) for at, one in enumerate(report.propositions, start=1)]
     texts_word = "text" if len(report.disputed) == 1 else "texts"
     sides = [("disputed", report.disputed)]
     sides += [(one.name, one.report.second) for one in report.propositions]
@@ -50,7 +47,7 @@ def candidates_sections(report: CandidatesReport) -> Markup:
     return markup(
         "report_candidates.html",
         **common_values(report, report.first, sides),
-        heading=TITLE,
+        heading=CANDIDATES_TITLE,
         the_texts=f"the disputed {texts_word}",
         somebody="a candidate",
         other_person="somebody else of H_0",
@@ -61,43 +58,27 @@ def candidates_sections(report: CandidatesReport) -> Markup:
         disputed=listed(report.disputed, report.details),
         texts_word=texts_word,
         summary=[(row.label, row.name, row.verbal, row.factor) for row in rows],
-        result=_result(report, rows),
+        result=_result(rows),
         versus=_versus(report),
         posterior=_posterior(report, rows),
         posterior_sentence=_posterior_sentence(report),
         other_heads=("proposition", *(f"H_0 {prior:g}" for prior in others)),
         other_priors=_other_priors(report, rows, others),
-        validated=_validated(report, rows),
+        validated=_validated(rows),
         warned=_warned(report),
     )
 
 
-def _shown(report: CandidatesReport, number: int, one: Proposition) -> ShownCandidate:
-    of_one, label = one.report, f"H_{number}"
-    population, calibration = of_one.population, of_one.calibration
-    halves = None if population is None else population.sensitivity
-    bounds = ""
-    if calibration is not None:
-        bounds = f"{signed(calibration.lower_bound)} to {signed(calibration.upper_bound)}"
-    return ShownCandidate(
+def _row(report: CandidatesReport, number: int, one: Proposition) -> CandidateRow:
+    label = f"H_{number}"
+    return CandidateRow(
         label=label,
         name=one.name,
-        listed=listed(of_one.second, of_one.details),
-        factor=signed(of_one.log10_bayes_factor),
-        states=of_one.states,
-        verbal=_verbal(report, of_one, label),
-        in_numbers=_in_numbers(of_one, label),
-        without="" if population is None else signed(population.log10_bayes_factor_without),
-        used=population is not None and population.used,
-        halves="" if halves is None else f"{signed(halves.lowest)} to {signed(halves.highest)}",
-        left_out=_ends(of_one.without_one_text),
-        bounds=bounds,
-        at_bound=calibration is not None and calibration.at_bound,
+        listed=listed(one.report.second, one.report.details),
+        verbal=_verbal(report, one.report, label),
+        in_numbers=_in_numbers(one.report, label),
+        report=one.report,
     )
-
-
-def _ends(numbers: Sequence[float]) -> str:
-    return f"{signed(numbers[0])} to {signed(numbers[-1])}" if numbers else ""
 
 
 def _verbal(report: CandidatesReport, of_one: Report, label: str) -> str:
@@ -116,12 +97,12 @@ def _in_numbers(of_one: Report, label: str) -> str:
     return f"The texts are {times(log10)} as probable if {one} is true as if {other} is."
 
 
-def _result(report: CandidatesReport, rows: Sequence[ShownCandidate]) -> list[tuple[str, ...]]:
+def _result(rows: Sequence[CandidateRow]) -> list[tuple[str, ...]]:
     table: list[tuple[str, ...]] = []
-    for row, one in zip(rows, report.propositions, strict=True):
-        interval = one.report.interval
+    for row in rows:
+        interval = row.report.interval
         ends = "–" if interval is None else f"{signed(interval.low)} to {signed(interval.high)}"
-        table.append((row.label, row.name, f"{len(one.report.second):,}", row.factor, ends))
+        table.append((row.label, row.name, f"{len(row.report.second):,}", row.factor, ends))
     return table
 
 
@@ -129,54 +110,52 @@ def _versus(report: CandidatesReport) -> list[str]:
     """The candidate with the greatest Bayes factor beside each of the others."""
     numbered = list(enumerate(report.propositions, start=1))
     best = max(numbered, key=lambda row: row[1].report.log10_bayes_factor)
-    told = []
+    sentences = []
     for number, one in numbered:
         if number != best[0]:
             log10 = best[1].report.log10_bayes_factor - one.report.log10_bayes_factor
-            told.append(
+            sentences.append(
                 f"For H_{best[0]} ({best[1].name}) over H_{number} ({one.name}) it is "
                 f"{signed(log10)}: the texts are {times(log10)} as probable if H_{best[0]} is true "
                 f"as if H_{number} is."
             )
-    return told
+    return sentences
 
 
-def _posterior(report: CandidatesReport, rows: Sequence[ShownCandidate]) -> list[tuple[str, ...]]:
+def _posterior(report: CandidatesReport, rows: Sequence[CandidateRow]) -> list[tuple[str, ...]]:
     if report.posterior_none is None:
         return []
     prior = f"{report.prior_candidate:.3g}"
     table = [
-        (f"{row.label}: {row.name}", prior, shown_posterior(one.posterior or 0.0))
+        (f"{row.label}: {row.name}", prior, show_probability(one.posterior))
         for row, one in zip(rows, report.propositions, strict=True)
     ]
-    return [*table, (_OF_ONE, f"{report.prior_none:g}", shown_posterior(report.posterior_none))]
+    return [*table, (_OF_ONE, f"{report.prior_none:g}", show_probability(report.posterior_none))]
 
 
 def _posterior_sentence(report: CandidatesReport) -> str:
     if report.posterior_none is None:
         return ""
-    parts = [
-        f"{shown_posterior(one.posterior or 0.0)} for {one.name}" for one in report.propositions
-    ]
-    return f"{', '.join(parts)}, and {shown_posterior(report.posterior_none)} for none of them"
+    parts = [f"{show_probability(one.posterior)} for {one.name}" for one in report.propositions]
+    return f"{', '.join(parts)}, and {show_probability(report.posterior_none)} for none of them"
 
 
 def _other_priors(
-    report: CandidatesReport, rows: Sequence[ShownCandidate], priors: Sequence[float]
+    report: CandidatesReport, rows: Sequence[CandidateRow], priors: Sequence[float]
 ) -> list[tuple[str, ...]]:
     columns = [report.posterior(prior) for prior in priors]
     table = [
-        (f"{row.label}: {row.name}", *(shown_posterior(shares[at]) for shares, _ in columns))
+        (f"{row.label}: {row.name}", *(show_probability(shares[at]) for shares, _ in columns))
         for at, row in enumerate(rows)
     ]
-    return [*table, (_OF_ONE, *(shown_posterior(none) for _, none in columns))]
+    return [*table, (_OF_ONE, *(show_probability(none) for _, none in columns))]
 
 
-def _validated(report: CandidatesReport, rows: Sequence[ShownCandidate]) -> list[tuple[str, ...]]:
+def _validated(rows: Sequence[CandidateRow]) -> list[tuple[str, ...]]:
     """How often cases of known authors have as great a Bayes factor, the wrong way."""
     table: list[tuple[str, ...]] = []
-    for row, one in zip(rows, report.propositions, strict=True):
-        facts = one.report.validation
+    for row in rows:
+        facts = row.report.validation
         if facts is None:
             table.append((f"{row.label}: {row.name}", "not known", "not known", "–"))
             continue
@@ -188,7 +167,7 @@ def _validated(report: CandidatesReport, rows: Sequence[ShownCandidate]) -> list
             low, high = facts.intervals[name]
             cells.append(f"{getattr(facts, name):,} of {of:,} ({low:.1%} to {high:.1%})")
         table.append((f"{row.label}: {row.name}", *cells, f"{facts.cllr:.2f}"))
-    return table if any(one.report.validation for one in report.propositions) else []
+    return table if any(row.report.validation for row in rows) else []
 
 
 def _warned(report: CandidatesReport) -> list[str]:

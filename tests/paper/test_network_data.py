@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.paper.network import Batch
+from adhominem.paper.training import DeviceCorpus
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
 from adhominem.text.vocabulary import (
     SPECIAL,
@@ -21,7 +22,6 @@ from adhominem.text.vocabulary import (
     spread_starts,
     spread_windows,
 )
-from adhominem.training.network_data import DeviceCorpus
 
 CPU = torch.device("cpu")
 lengths = st.lists(st.integers(1, 120), min_size=1, max_size=6)

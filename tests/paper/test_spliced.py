@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.encoder import spliced
+from adhominem.paper.runtime import spliced
 
 words = st.sampled_from(["a", "b", "c", "d"])
 passages = st.lists(

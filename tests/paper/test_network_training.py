@@ -13,12 +13,11 @@ import torch
 from conftest import SmallData
 
 from adhominem import Config, Vocabulary, draw_epoch, train
-from adhominem.config import TrainingOptions
 from adhominem.errors import DivergedError, OptionError
+from adhominem.paper.config import TrainingOptions
+from adhominem.paper.losses import PairLabels, SiameseModel
 from adhominem.paper.sampling import PairOptions, batches
-from adhominem.training.network_data import DeviceCorpus
-from adhominem.training.network_loop import Trainer
-from adhominem.training.network_model import PairLabels, SiameseModel
+from adhominem.paper.training import DeviceCorpus, Trainer
 
 CPU = torch.device("cpu")
 

@@ -1,0 +1,223 @@
+"""All settings of the network and its training, and its presets; the defaults are the paper's.
+
+Reading a config needs no torch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from adhominem.config import BaseConfig, pick_preset
+from adhominem.paper.sampling import PairOptions
+from adhominem.records import (
+    Longest,
+    NotNegative,
+    OneOf,
+    Options,
+    Positive,
+    Seed,
+    Share,
+    ShareBelow1,
+    Size,
+)
+from adhominem.text.normalisation import Normaliser
+from adhominem.text.vocabulary import VocabularyOptions, WindowOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(Options):
+    """What the network gets to read. The default is the paper's."""
+
+    normaliser: Normaliser = field(default_factory=Normaliser)
+    vocabulary: VocabularyOptions = field(default_factory=VocabularyOptions)
+    windows: WindowOptions = field(default_factory=WindowOptions)
+    pairs: PairOptions = field(default_factory=PairOptions)
+    hidden_topics: Share = 0.2  # share of training documents whose contextual prefix is hidden
+
+    @property
+    def knows_topics(self) -> bool:
+        """Whether contextual prefixes are used, in training and afterwards."""
+        return self.hidden_topics < 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderOptions(Options):
+    """The sizes and the dropout of the network. The default is the paper's."""
+
+    character_size: Size = 10
+    character_filters: Size = 30
+    character_filter_width: Size = 4
+    word_vector_size: Size = 300
+    # A text file of vectors to start with; without one they are random.
+    word_vectors: Annotated[str, Longest(10_000)] = ""
+    window_lstm_size: Size = 50  # in each direction
+    document_lstm_size: Size = 50  # in each direction
+    attention_size: Size = 100
+    lev_size: Size = 60
+    cnn_dropout: ShareBelow1 = 0.2
+    lstm_dropout: ShareBelow1 = 0.1
+    attention_dropout: ShareBelow1 = 0.1
+    lev_dropout: ShareBelow1 = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossOptions(Options):
+    """What training minimises. The default is the paper's.
+
+    distance                 "contrastive" (the paper's), or "" for none
+    in_batch_negatives       weight of the added term; 0 leaves it out
+    in_batch_form            "softmax" of the log Bayes factors, or "cosine": the softmax of all
+                             documents' cosines, moved to the batch's mean
+    stop_gradient_at_lev     the Bayes factor's loss trains its own layer alone
+    """
+
+    distance: Annotated[str, OneOf("contrastive", "")] = "contrastive"
+    same_threshold: NotNegative = 1.0  # tau_s, on the squared distance
+    different_threshold: NotNegative = 3.0  # tau_d
+    in_batch_negatives: NotNegative = 0.0
+    in_batch_form: Annotated[str, OneOf("softmax", "cosine")] = "softmax"
+    stop_gradient_at_lev: bool = False
+
+    ordered = (("same_threshold", "<", "different_threshold"),)
+
+    @property
+    def by_cosine(self) -> bool:
+        """Whether the cosine is what is learnt."""
+        return self.in_batch_negatives > 0 and self.in_batch_form == "cosine"
+
+    @property
+    def decision_threshold(self) -> float:
+        """The paper's tau: the squared distance at which the decision turns."""
+        return 0.5 * (self.same_threshold + self.different_threshold)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(Options):
+    """How the network is trained. The default is the paper's."""
+
+    epochs: Size = 35
+    batch_pairs: Size = 40
+    learning_rate: Positive = 0.0006
+    final_learning_rate: Positive = 0.0002
+    decay_epochs: Size = 30  # the learning rate falls linearly until then
+    clip_norm: Positive = 5.0  # of each parameter's gradient by itself
+    max_windows: Size = 210  # read of a document in a step
+    patience: Size = 10  # epochs without a better dev score before training stops
+    masks: Annotated[str, OneOf("document", "pair")] = "pair"  # what shares its dropout masks
+    seed: Seed = 0
+    checkpoint_minutes: NotNegative = 5.0  # between checkpoints within an epoch; 0: every step
+
+    def rate(self, epoch: float) -> float:
+        """The learning rate after this many epochs."""
+        done = min(1.0, epoch / self.decay_epochs)
+        return self.learning_rate + done * (self.final_learning_rate - self.learning_rate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(BaseConfig):
+    """All settings of a model and its training. The default is the paper's."""
+
+    dropped = (
+        ("encoder.train_word_vectors", True),
+        ("loss.kernel_same_threshold", 0.91),
+        ("loss.kernel_different_threshold", 0.09),
+        ("loss.projection_size", 0),
+        ("loss.projection_dropout", 0.2),
+    )
+
+    data: DataOptions = field(default_factory=DataOptions)
+    encoder: EncoderOptions = field(default_factory=EncoderOptions)
+    loss: LossOptions = field(default_factory=LossOptions)
+    training: TrainingOptions = field(default_factory=TrainingOptions)
+
+    @property
+    def normaliser(self) -> Normaliser:
+        """What is done to a text before it is tokenized."""
+        return self.data.normaliser
+
+    @property
+    def lev_size(self) -> int:
+        """The size of a LEV."""
+        return self.encoder.lev_size
+
+
+PRESETS = {
+    "pan20": Config(),  # the paper's
+    # For texts of any genre: it must learn the author, not the genre. So a batch holds one corpus
+    # and each of its texts is compared with all others, from the mean of the batch; small corpora
+    # are drawn from more often, but at most twice an epoch, so that their few texts are not learnt
+    # by heart; fewer words are known; no topics, no dropout. Smaller than the paper's, and without
+    # overlap of windows: more than twice as fast, and no worse (docs/decisions.md).
+    "general": Config(
+        data=DataOptions(
+            vocabulary=VocabularyOptions(token_types=500),
+            windows=WindowOptions(hop=29, overlap=0, random_crop=1.0),
+            pairs=PairOptions(
+                one_corpus_batches=True,
+                even_corpora=True,
+                most_rounds=2,
+                same_author_across="work",
+                different_authors_within="topic",
+            ),
+            hidden_topics=1.0,
+        ),
+        encoder=EncoderOptions(
+            window_lstm_size=32,
+            document_lstm_size=32,
+            attention_size=64,
+            lev_size=128,
+            cnn_dropout=0.0,
+            lstm_dropout=0.0,
+            attention_dropout=0.0,
+            lev_dropout=0.0,
+        ),
+        loss=LossOptions(
+            distance="",
+            in_batch_negatives=1.0,
+            in_batch_form="cosine",
+            stop_gradient_at_lev=True,  # the Bayes factor is that of the genres, fitted afterwards
+        ),
+        training=TrainingOptions(
+            epochs=64,
+            batch_pairs=320,
+            learning_rate=0.002,
+            final_learning_rate=0.0001,
+            decay_epochs=64,
+            max_windows=28,
+            patience=64,
+            masks="document",
+        ),
+    ),
+    # Trains on a laptop in about a minute: what the tests and `make train-demo` use. Without
+    # dropout: its noise on the sum of all that documents have in common hides for long what they
+    # differ in.
+    "tiny": Config(
+        data=DataOptions(
+            vocabulary=VocabularyOptions(token_types=500, character_types=100),
+            windows=WindowOptions(max_windows=20),
+            pairs=PairOptions(balanced=True),
+        ),
+        encoder=EncoderOptions(
+            character_filters=10,
+            word_vector_size=24,
+            window_lstm_size=16,
+            document_lstm_size=16,
+            attention_size=16,
+            lev_size=16,
+            cnn_dropout=0.0,
+            lstm_dropout=0.0,
+            attention_dropout=0.0,
+            lev_dropout=0.0,
+        ),
+        loss=LossOptions(in_batch_negatives=1.0),
+        training=TrainingOptions(
+            epochs=10, batch_pairs=32, learning_rate=0.003, max_windows=10, masks="document"
+        ),
+    ),
+}
+
+
+def preset(name: str) -> Config:
+    """The network's preset of this name."""
+    return pick_preset(name, PRESETS)

@@ -1,0 +1,243 @@
+"""Teach a model, without training it again: further genres, what prose is, how machines write."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from adhominem.arrays import FloatArray
+from adhominem.errors import EmptyTextError, InputError, OptionError
+from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
+from adhominem.jobs.population import draw, in_order
+from adhominem.jobs.workers import encode_documents, encoder
+from adhominem.model.calibration import as_file
+from adhominem.model.files import ModelFiles
+from adhominem.model.folder import (
+    changeable_folder,
+    member_folders,
+    model_hash,
+    read_calibration,
+)
+from adhominem.model.layout import CALIBRATION, STYLES
+from adhominem.model.writing import genres_file, replace_files, write_machine_look, write_prose
+from adhominem.score.machine import SHORTEST, MachineLook
+from adhominem.score.products import column_means
+from adhominem.score.prose import Prose
+from adhominem.text.files import Document
+from adhominem.text.readers import check_names, find_sources, read_documents
+from adhominem.text.writing import locked
+from adhominem.training.fit_prose import TEXTS, learn_lexicon, prose_samples
+from adhominem.verify.verifier import load
+
+MACHINE_TEXTS = 300  # of a source
+_MOST_TEXTS = 1_000  # more would hardly move a mean
+_FEWEST_TEXTS = 20
+_Text = TypeVar("_Text")
+
+
+# Genres
+
+
+@dataclass(frozen=True)
+class LearntGenres:
+    """What a model knows now."""
+
+    texts: dict[str, int]  # that each new genre was learnt from
+    genres: tuple[str, ...]  # all
+
+
+def learn_genres(
+    folder: str | Path,
+    sets: Iterable[str | Path],
+    *,
+    seed: int = 0,
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> LearntGenres:
+    """Add the mean LEV of each set of texts to the genres of a model, by the name of the set.
+
+    The more genres a model knows, the better it guesses that of two texts where no population is
+    given. Their authors need not be known, but none of them should be among those that the model is
+    calibrated or tested with. Calibrate the model again afterwards.
+    """
+    folder = changeable_folder(folder)
+    with locked(folder):
+        verifier = load(folder)
+        if any(member.genres is None for member in verifier.members):
+            raise OptionError(
+                "a member of this model knows no genres; expected n-gram models, or members of an "
+                "ensemble that was made with --corpus"
+            )
+        means: dict[str, list[FloatArray]] = {}  # of each member
+        texts: dict[str, int] = {}
+        for source in (source for path in sets for source in find_sources(path)):
+            if source.name in means:
+                raise OptionError(f"two sets are named '{source.name}'; rename one")
+            documents = read_documents(source.path, author_required=False, skipped=skipped)
+            chosen = in_order(draw(documents, _MOST_TEXTS, seed)[0])
+            if len(chosen) < _FEWEST_TEXTS:
+                raise OptionError(
+                    f"{source.name} has {len(chosen)} texts; expected {_FEWEST_TEXTS} or more"
+                )
+            with watch(f"encoding {source.name}", len(chosen)) as on_documents:
+                levs = verifier.encode(chosen, on_documents=on_documents)
+            means[source.name] = [column_means(part) for part in levs.parts[:-1]]
+            texts[source.name] = len(chosen)
+        files = {}
+        folders = member_folders(folder)
+        for number, (place, member) in enumerate(zip(folders, verifier.members, strict=True)):
+            assert member.genres is not None
+            centres = {name: by_member[number] for name, by_member in means.items()}
+            name = (place / STYLES.name).relative_to(folder).as_posix()
+            files[name] = genres_file(member.genres.with_centres(centres))
+        if calibration := read_calibration(ModelFiles(folder)):
+            fitted_to = model_hash(folder, members=True)  # as it is so far, if it does not say
+            files[CALIBRATION.name] = as_file({"fitted_to": fitted_to} | calibration)
+        replace_files(folder, files)
+    return LearntGenres(texts, load(folder).genres)
+
+
+# Prose
+
+
+@dataclass(frozen=True)
+class LearntProse:
+    """What was learnt, and how many of the parts of each genre's texts would be called foreign."""
+
+    model: Path
+    texts: dict[str, int]  # by genre
+    limit: float
+    foreign: dict[str, float]  # shares, by genre
+
+
+def learn_prose(
+    model: str | Path,
+    corpora: Corpora,
+    *,
+    texts: int = TEXTS,
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> LearntProse:
+    """Learn what prose is like from corpora, each a genre, and save it in the model's folder.
+
+    Up to so many `texts` of each are taken, by chance. They should be prose, of all genres that the
+    model is used for: what is unlike all of them will be called foreign. A few texts that are
+    none do no harm: the farthest of each genre are left out.
+    """
+    folder = changeable_folder(model)
+    tokenizer = load(folder).lead.tokenizer
+    with locked(folder):
+        sources = _drawn(corpora, texts, "reading", skipped, watch)
+        genres = {name: [document.text for document in drawn] for name, drawn in sources}
+        lexicon = learn_lexicon(genres, tokenizer)
+        with watch("learning", sum(map(len, genres.values()))) as on_texts:
+            samples = prose_samples(genres, tokenizer, lexicon, on_texts)
+        prose = Prose.fit(samples, lexicon)
+        write_prose(folder, prose)
+    foreign = prose.distances(samples.rates, samples.tokens) > prose.limit
+    shares = {
+        name: float(np.mean(foreign[samples.genre == at])) for at, name in enumerate(samples.genres)
+    }
+    counts = {name: len(drawn) for name, drawn in genres.items()}
+    return LearntProse(folder, counts, prose.limit, shares)
+
+
+# Texts by machines
+
+
+@dataclass(frozen=True)
+class LearntMachineLook:
+    """What was learnt: the shares of texts that look machine-written, if they are unknown.
+
+    Texts by a machine are judged by what was learnt from the other sources alone, those of a genre
+    by what was learnt without it.
+    """
+
+    model: Path
+    texts: dict[str, int]  # by source
+    detected: dict[str, float]  # of the texts by machines, by source
+    false_alarms: dict[str, float]  # of the texts by people, by source
+
+
+def learn_machine_look(
+    model: str | Path,
+    corpora: Corpora,
+    machines: Corpora,
+    *,
+    texts: int = MACHINE_TEXTS,
+    jobs: int | None = 1,
+    skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
+) -> LearntMachineLook:
+    """Learn it from corpora by people, each a genre, and from texts by machines.
+
+    Up to so many `texts` of each source are taken, by chance; those of fewer than 200 words and
+    marks are left out. What was learnt is saved in the model's folder.
+    """
+    folder = changeable_folder(model)
+    verifier = load(folder)
+    if all(member.scorer.is_sparse for member in verifier.members):
+        raise OptionError(f"{folder.name} has sparse LEVs alone; expected a member with dense ones")
+    with locked(folder), encoder(folder, verifier, jobs) as encode:
+        groups: list[dict[str, FloatArray]] = []
+        for title, sources in (("people", corpora), ("machines", machines)):
+            drawn = dict(_drawn(sources, texts, f"reading {title}", skipped, watch))
+            encoded = {}
+            with watch(f"encoding {title}", sum(map(len, drawn.values()))) as on_documents:
+                for name, documents in drawn.items():
+                    _, levs = encode_documents(documents, encode, skipped, on_documents)
+                    long = levs.log_tokens >= np.log(SHORTEST) - 1e-6
+                    if not long.any():
+                        raise EmptyTextError(
+                            f"no text has {SHORTEST} words and marks; expected longer ones", name
+                        )
+                    encoded[name] = verifier.scorer.dense_columns(levs[long])
+            groups.append(encoded)
+        people, by_machines = groups
+        with watch("learning", 1 + len(by_machines)) as on_fits:
+            look, alarms = MachineLook.fit(list(by_machines.values()), people)
+            on_fits(1)
+            detected = {}
+            for name, rows in by_machines.items():
+                others = [table for other, table in by_machines.items() if other != name]
+                without, _ = MachineLook.fit(others or [rows], people)
+                detected[name] = float(np.mean(without.scores(rows) > 0))
+                on_fits(1)
+        write_machine_look(folder, look)
+    counts = {name: len(rows) for group in groups for name, rows in group.items()}
+    return LearntMachineLook(folder, counts, detected, alarms)
+
+
+def _drawn(
+    corpora: Corpora, most: int, title: str, skipped: list[InputError] | None, watch: Watch
+) -> Iterator[tuple[str, list[Document]]]:
+    """The name of each source, and texts of it, by chance."""
+    with reading(corpora, title, watch) as (sources, on_bytes):
+        check_names(sources)
+        for source in sources:
+            documents = source.documents(
+                author_required=False, labelled=False, skipped=skipped, on_bytes=on_bytes
+            )
+            drawn = draw_some(documents, most)
+            if not drawn:
+                raise EmptyTextError(
+                    "there is no text to learn from; expected one or more", source.path
+                )
+            yield source.name, drawn
+
+
+def draw_some(texts: Iterable[_Text], most: int) -> list[_Text]:
+    """So many texts of a stream that is read once, each as likely as the others."""
+    chance = random.Random(0)
+    drawn: list[_Text] = []
+    for number, text in enumerate(texts):
+        if number < most:
+            drawn.append(text)
+        elif (place := chance.randrange(number + 1)) < most:
+            drawn[place] = text
+    return drawn
