@@ -55,7 +55,7 @@ def test_verify_tokenizes_a_text_once_and_each_member_encodes_it_once(walk: Modu
     assert found.changes > 10
 
 
-@pytest.mark.parametrize("command", ["rank", "roll", "cluster", "search"])
+@pytest.mark.parametrize("command", ["predict", "rank", "roll", "cluster", "search"])
 def test_each_text_is_tokenized_and_encoded_once(walk: ModuleType, command: str) -> None:
     found = walk.walks([command], 200)[command]  # of a text to roll, enough for a window
     for kind in walk.ALWAYS:

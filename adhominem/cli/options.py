@@ -118,9 +118,7 @@ def page_name(
     return output
 
 
-page = click.option(
-    "-o", "--output", type=PATH, callback=page_name, help="An .html page to write."
-)
+page = click.option("-o", "--output", type=PATH, callback=page_name, help="An .html page to write.")
 
 
 def population(

@@ -40,6 +40,7 @@ from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
 from adhominem.verify.case_cautions import cautions_of_many, no_statement
 from adhominem.verify.cautions import Caution, passages_taken_out
+from adhominem.verify.encoding import Kept
 from adhominem.verify.verifier import Verifier, load
 
 _CASES_AT_ONCE = 256
@@ -103,7 +104,8 @@ def predict(
         if isinstance(cases, str | Path):
             population = cases if population == "input" else population
             _, size = open_corpora([cases])
-        verifier = load(model, device=device)
+        # LEVs are kept below; what a text is made of is asked for twice.
+        verifier = load(model, device=device).keeping(Kept(0))
         stack.enter_context(locked(output))
         _check_new(output)  # again: another run may have ended in between
         encode = stack.enter_context(encoder_on(engine, model, verifier, jobs, device, output))
