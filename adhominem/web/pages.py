@@ -54,7 +54,7 @@ EXAMPLE_TEXTS = {  # by their writers
 }
 EXAMPLES = {
     "one-writer": ("margery-garden", "margery-railway"),
-    "two-writers": ("margery-garden", "dez-bicycle"),
+    "two-writers": ("margery-railway", "dez-landlord"),
 }
 _OTHER_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 _LONGEST_HEAD = 100  # characters of a caution that are shown before its rest is unfolded

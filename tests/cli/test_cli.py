@@ -406,7 +406,7 @@ def test_train_without_dev_and_with_resume(small_data: SmallData, tmp_path: Path
             "ngram-profile, tiny-ngrams",
         ),
         (["--set", "encoder.size=3"], "there is no setting 'encoder.size'; expected one of: "),
-        (["--set", "lev_size"], "'lev_size' is no setting; expected one like encoder.lev_size=80"),
+        (["--set", "lev_size"], "'lev_size' is not a setting; expected one like encoder.lev_size=80"),
         (["--set", "training.patience=0"], "config.training.patience is 0; expected 1 to"),
         (
             ["--set", "training.checkpoint_minutes=-1"],
@@ -432,7 +432,7 @@ def test_a_process_of_torchrun_that_is_not_the_first_says_nothing_but_errors(
     from adhominem.paper import distributed
 
     monkeypatch.setenv("RANK", "1")
-    monkeypatch.setattr(distributed, "together", lambda device: nullcontext())
+    monkeypatch.setattr(distributed, "process_group", lambda device: nullcontext())
     arguments = ("train", small_data.corpus_folder, "-o", tmp_path / "model", *SMALL)
     result = run(*arguments)
     assert (result.stdout, result.stderr) == ("", "")

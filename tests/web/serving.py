@@ -12,12 +12,13 @@ from typing import Any
 
 from adhominem.web.guard import Access
 from adhominem.web.limits import Limits
-from adhominem.web.pages import example
+from adhominem.web.pages import example, example_text
 from adhominem.web.server import make_server, open_socket, url_of
 from adhominem.web.service import Service
 
 GARDEN, RAILWAY = example("one-writer")
-BICYCLE = example("two-writers")[1]
+BICYCLE = example_text("dez-bicycle")  # of another genre than the others: no statement
+LANDLORD = example("two-writers")[1]
 SECRET = "Xylophonequartz"  # a word that no log may hold
 POPULATION = [f"{text} {number}" for number in range(3) for text in (RAILWAY, BICYCLE)]
 

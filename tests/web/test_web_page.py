@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, docx, open_service, running
+from serving import BICYCLE, GARDEN, LANDLORD, POPULATION, RAILWAY, docx, open_service, running
 
 from adhominem.web.guard import Access
 from adhominem.web.service import Service
@@ -117,9 +117,9 @@ def focused(page: Any) -> str:
 
 
 def test_pasted_texts_are_compared_and_explained(page: Any) -> None:
-    page.fill("#first-text", GARDEN)
-    page.fill("#second-text", BICYCLE)
-    expect(page.locator("#first-count")).to_have_text(f"{len(GARDEN.split())} words")
+    page.fill("#first-text", RAILWAY)
+    page.fill("#second-text", LANDLORD)
+    expect(page.locator("#first-count")).to_have_text(f"{len(RAILWAY.split())} words")
     page.fill("#prior", "0.1")
     assert page.input_value("#prior-slider") == "0.1"
     page.click("#submit")
@@ -134,7 +134,7 @@ def test_pasted_texts_are_compared_and_explained(page: Any) -> None:
     assert page.title() == "Result – AdHominem"
     assert focused(page) == "result"
     assert page.locator(".heat").count() == 2
-    assert page.locator(".heat").first.inner_text().strip()[:40] == GARDEN[:40]
+    assert page.locator(".heat").first.inner_text().strip()[:40] == RAILWAY[:40]
     page.check("input[value=contributions]")
     shoot(page, "contributions")
     expect(page.locator("#submit")).to_be_enabled()
@@ -367,7 +367,7 @@ def test_without_a_script_the_form_works(watched: Watched, url: str) -> None:
     page.fill("#prior", "0.3")
     page.click("#submit")
     expect(page.locator(".verdict")).to_contain_text("the probability of one author from 0.3 to")
-    assert page.input_value("#first-text") == GARDEN
+    assert page.input_value("#first-text") == RAILWAY
     assert page.locator(".heat").count() == 2
     assert page.locator(".downloads a").count() == 3
     shoot(page, "without-script")
