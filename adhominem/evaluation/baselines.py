@@ -284,8 +284,8 @@ def cross_entropy(first: bytes, second: bytes, order: int = 5) -> float:
 
 
 def _both_ways(order: int, first: str, second: str) -> tuple[float, float]:
-    one, other = first.encode("utf-8"), second.encode("utf-8")
-    return cross_entropy(one, other, order), cross_entropy(other, one, order)
+    sides = first.encode("utf-8"), second.encode("utf-8")
+    return cross_entropy(*sides, order), cross_entropy(*sides[::-1], order)
 
 
 def _encoder() -> type:

@@ -98,11 +98,11 @@ def pictures(systems: Sequence[Answers], entropies: Entropies | None = None) -> 
             "epoch of its training; the paper's rise between authors and fall within.",
             lambda systems: _entropy_figure(entropies),
         )
-    drawn = []
+    made = []
     for stem, drawing in drawings.items():
         figure = drawing.draw(systems)
-        drawn.append(Picture(stem, drawing.title, drawing.caption, png_of(figure), svg_of(figure)))
-    return drawn
+        made.append(Picture(stem, drawing.title, drawing.caption, png_of(figure), svg_of(figure)))
+    return made
 
 
 def _figure(

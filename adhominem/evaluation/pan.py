@@ -169,8 +169,8 @@ def table_row(probability: FloatArray, same_author: BoolArray) -> dict[str, floa
 def _cross_entropy(probability: FloatArray, same_author: BoolArray) -> float:
     """The cross entropy in bits a pair, each class counting half: 1 for even odds."""
     clipped = np.clip(probability, 1e-300, 1)
-    other = np.clip(1 - probability, 1e-300, 1)
-    halves = [-np.log2(clipped[same_author]), -np.log2(other[~same_author])]
+    complement = np.clip(1 - probability, 1e-300, 1)
+    halves = [-np.log2(clipped[same_author]), -np.log2(complement[~same_author])]
     return float(np.mean([half.mean() for half in halves if len(half)]))
 
 
@@ -185,10 +185,10 @@ def macro_f1(truth: Sequence[str], answers: Sequence[str], none: str) -> float:
     if len(truth) != len(answers):
         raise OptionError(f"{len(answers)} answers for {len(truth)} texts; expected as many")
     of_author = Counter(truth)
-    given = Counter(answers)
+    answered = Counter(answers)
     right = Counter(true for true, answer in zip(truth, answers, strict=True) if true == answer)
     scores = [
-        2 * right[author] / (of_author[author] + given[author])
+        2 * right[author] / (of_author[author] + answered[author])
         for author in of_author
         if author != none
     ]
@@ -238,8 +238,8 @@ def _cross_table(first: Sequence[Hashable], second: Sequence[Hashable]) -> Float
         {name: at for at, name in enumerate(dict.fromkeys(s))} for s in (first, second)
     )
     table = np.zeros((len(rows), len(columns)))
-    for one, other in zip(first, second, strict=True):
-        table[rows[one], columns[other]] += 1
+    for row, column in zip(first, second, strict=True):
+        table[rows[row], columns[column]] += 1
     return table
 
 
@@ -247,8 +247,8 @@ def _adjusted_rand_index(table: FloatArray) -> float:
     def pairs(counts: FloatArray) -> float:
         return float((counts * (counts - 1) / 2).sum())
 
-    both, one, other = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    together, in_rows, in_columns = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
     texts = float(table.sum())
-    expected = one * other / max(texts * (texts - 1) / 2, 1.0)
-    most = (one + other) / 2
-    return 1.0 if most == expected else (both - expected) / (most - expected)
+    expected = in_rows * in_columns / max(texts * (texts - 1) / 2, 1.0)
+    most = (in_rows + in_columns) / 2
+    return 1.0 if most == expected else (together - expected) / (most - expected)

@@ -255,14 +255,14 @@ class ApproximateScorer:
         tokens = log_tokens_of(levs)
         columns = zip(self.forms, self.scorer.columns(levs), strict=True)
         terms = [form.terms(rows, tokens) for form, rows in columns]
-        against = np.sum([one.against for one in terms], axis=0)  # (texts, cohort)
-        kept = next((one.kept for one in terms if one.kept is not None), None)
+        against = np.sum([term.against for term in terms], axis=0)  # (texts, cohort)
+        kept = next((term.kept for term in terms if term.kept is not None), None)
         usual, deviations = self.scorer.weights.usual(against, kept)
         parts = [
-            np.stack([getattr(one, name) for one in terms], axis=1)
+            np.stack([getattr(term, name) for term in terms], axis=1)
             for name in ("to_centre", "scales", "squares")
         ]
-        places = np.concatenate([one.places for one in terms], axis=1)
+        places = np.concatenate([term.places for term in terms], axis=1)
         all_parts = (*parts, tokens, usual, deviations, places)
         return Points(*(part.astype(np.float32) for part in all_parts))
 

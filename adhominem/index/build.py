@@ -92,8 +92,8 @@ def opened(
     if adds:
         settings["joined authors"] = (manifest.joined, join_authors)
         settings["kept texts"] = (manifest.keeps_texts, keep_texts)
-    for name, (there, given) in settings.items():
-        if there != given:
+    for name, (there, wanted) in settings.items():
+        if there != wanted:
             raise IndexFolderError(
                 f"the index in {folder} was made with other options ({name}); give the same ones, "
                 "or choose another folder"
@@ -116,7 +116,9 @@ class Writer:
         self.folder, self.manifest, self._key = folder, manifest, key
         store = Store(folder, manifest)
         self._digests = {id: bytes(store.digests[number]) for id, number in store.ids.items()}
-        self._seen = {one for texts in store.shards for one in _keys(texts.sketches, texts.digests)}
+        self._known_keys = {
+            key for texts in store.shards for key in _keys(texts.sketches, texts.digests)
+        }
         self._waiting: list[tuple[Document, bytes, Levs, bool]] = []
         self.already_there = self.added = 0
 
@@ -168,7 +170,7 @@ class Writer:
             Strings.of([document.id for document in documents]),
             Strings.of([document.author for document in documents]),
             Strings.of([document.topic for document in documents]),
-            *_summed(Strings.of(sketches), _as_rows(digests), levs, self._seen),
+            *_summed(Strings.of(sketches), _as_rows(digests), levs, self._known_keys),
             np.array(foreign, np.uint8),
             _packed(documents) if self.manifest.keeps_texts else None,
         )
@@ -188,13 +190,13 @@ def _keys(sketches: Strings, digests: Bytes) -> Iterator[bytes]:
 
 
 def _summed(
-    sketches: Strings, digests: Bytes, levs: PackedLevs, seen: set[bytes]
+    sketches: Strings, digests: Bytes, levs: PackedLevs, keys: set[bytes]
 ) -> tuple[Strings, Bytes, Bytes, PackedLevs, FloatArray]:
     """`ShardTexts` from `sketches` on, with a sum without most near copies of those `seen`."""
     counted = np.zeros(len(digests), np.uint8)
     for at, key in enumerate(_keys(sketches, digests)):
-        counted[at] = key not in seen
-        seen.add(key)
+        counted[at] = key not in keys
+        keys.add(key)
     return sketches, digests, counted, levs, sum_of(levs.levs(np.flatnonzero(counted)))
 
 
@@ -228,18 +230,18 @@ def removed(
         for number, id_and_author in enumerate(rows, start=begin):
             for name in id_and_author:
                 by_name.setdefault(name, set()).add(number)
-    gone, begun = set[int](), set[str]()
-    for given in ids:
-        plain_or_hashed = {given} if key is None else {given, hashed(given, key)}
+    gone, removing = set[int](), set[str]()
+    for name in ids:
+        plain_or_hashed = {name} if key is None else {name, hashed(name, key)}
         names = {name for name in plain_or_hashed if name and name in by_name}
         if not names:
             raise InputError(
-                f"no text of the index has the id or the author '{given}'; nothing was removed. If "
+                f"no text of the index has the id or the author '{name}'; nothing was removed. If "
                 "an earlier run has removed it, it is gone; otherwise, correct the name"
             )
         gone = gone.union(*(by_name[name] for name in names))
-        begun |= names
-    count, manifest = len(gone), replace(manifest, removing=tuple(sorted(begun)))
+        removing |= names
+    count, manifest = len(gone), replace(manifest, removing=tuple(sorted(removing)))
     if gone <= {*manifest.removed}:
         return manifest, count
     return manifest.changed(removed=tuple(sorted(gone.union(manifest.removed)))), count
@@ -249,12 +251,12 @@ def compacted(folder: Path, manifest: Manifest) -> Manifest:
     """The manifest of new shards without the texts that were removed; the old ones stay so far."""
     store = Store(folder, manifest)
     result = manifest.changed(shards=(), removed=(), view=None)
-    kept, seen = list[int](), set[bytes]()  # numbers of texts, keys of those before
+    kept, keys = list[int](), set[bytes]()  # numbers of texts, keys of those before
 
     def write() -> None:
         nonlocal result
         if kept:
-            result = with_shard(folder, result, _together(store, kept, seen))
+            result = with_shard(folder, result, _together(store, kept, keys))
             kept.clear()
 
     for numbers in store.live_by_shard:
@@ -265,7 +267,7 @@ def compacted(folder: Path, manifest: Manifest) -> Manifest:
     return result
 
 
-def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> ShardTexts:
+def _together(store: Store, numbers: Sequence[int], keys: set[bytes]) -> ShardTexts:
     """Some texts as one shard."""
     places = [store.place(number) for number in numbers]
 
@@ -279,7 +281,7 @@ def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> ShardTe
         strings("ids"),
         strings("authors"),
         strings("topics"),
-        *_summed(strings("sketches"), digests, levs, seen),
+        *_summed(strings("sketches"), digests, levs, keys),
         np.array([texts.foreign[row] for texts, row in places], np.uint8),
         strings("packed") if store.manifest.keeps_texts else None,
     )

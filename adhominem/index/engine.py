@@ -36,7 +36,7 @@ _LANES = 16  # codes that lie side by side for the part in C
 _TOGETHER = 8  # queries that it multiplies at once
 _WORTH_THREADS = 1 << 22  # numbers that are multiplied
 _CODES_WORTH_THREADS = 4_096
-_Given = TypeVar("_Given")
+_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
@@ -110,7 +110,7 @@ class Scan:
         ]
         results = in_threads(scan, parts, worth_it=len(parts) > 1)
         axis = 0 if by_query else 1
-        products, places = (np.concatenate(both, axis) for both in zip(*results, strict=True))
+        products, places = (np.concatenate(arrays, axis) for arrays in zip(*results, strict=True))
         for row, there, scale in zip(products, places, scales, strict=True):
             kept = np.flatnonzero(there >= 0)
             yield there[kept], row[kept].astype(np.float32) * scale
@@ -236,15 +236,15 @@ if hasattr(os, "register_at_fork"):  # the threads of a process do not live on i
 
 
 def in_threads(
-    work: Callable[[_Given], _Result], given: Iterable[_Given], *, worth_it: bool = True
+    work: Callable[[_Item], _Result], items: Iterable[_Item], *, worth_it: bool = True
 ) -> list[_Result]:
     """What some work makes of each of what is given, in that order; threads only if worth it.
 
     Work that is in one of these threads already is not divided once more.
     """
     if worth_it and cores() > 1 and not getattr(_thread, "is_ours", False):
-        return list(_pool().map(work, given))
-    return [work(one) for one in given]
+        return list(_pool().map(work, items))
+    return [work(item) for item in items]
 
 
 def even_parts(count: int, worth_it: bool = True) -> list[slice]:

@@ -269,14 +269,14 @@ class LevTable:
 
     def products(self, numbers: IntArray, query: Packed, module: Any) -> Array32:
         """(numbers,): of chosen texts with one that is packed, too."""
-        other, scales = query.queries()[0], self.scales[numbers] * query.scales[0]
+        operand, scales = query.queries()[0], self.scales[numbers] * query.scales[0]
         least = _LEVS_WORTH_THREADS
         if isinstance(query, PackedSparse):
             multiply = module.sparse_products
-            roots = multiplied(multiply, self.arrays, numbers, other, np.float32, least)
+            roots = multiplied(multiply, self.arrays, numbers, operand, np.float32, least)
             return np.asarray(roots * np.square(scales))
         multiply = module.byte_products
-        whole = multiplied(multiply, self.arrays, numbers, other, np.int32, least)
+        whole = multiplied(multiply, self.arrays, numbers, operand, np.int32, least)
         return np.asarray(whole * scales, np.float32)
 
 

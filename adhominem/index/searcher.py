@@ -142,21 +142,21 @@ class Searcher:
         Shared passages make texts look alike, whoever wrote them: such texts make room for others,
         unless even the fourth search brings up more of them.
         """
-        found, apart = self.search(levs, k, left_out), [list[int]() for _ in sketches]
-        waiting = list(range(len(found)))
+        results, apart = self.search(levs, k, left_out), [list[int]() for _ in sketches]
+        waiting = list(range(len(results)))
         for more in range(_ROUNDS, -1, -1):
-            shares = {at: self.store.sharing(sketches[at], found[at].numbers) for at in waiting}
+            shares = {at: self.store.sharing(sketches[at], results[at].numbers) for at in waiting}
             waiting = [at for at in waiting if shares[at].any()]
             for at in waiting:
-                one, kept = found[at], np.flatnonzero(~shares[at])
-                apart[at] += one.numbers[shares[at]].tolist()
-                found[at] = Scored(one.numbers[kept], one.factors[kept])
+                result, kept = results[at], np.flatnonzero(~shares[at])
+                apart[at] += result.numbers[shares[at]].tolist()
+                results[at] = Scored(result.numbers[kept], result.factors[kept])
             if not waiting or not more:
                 break
             gone = [left_out[at] | frozenset(apart[at]) for at in waiting]
-            for at, one in zip(waiting, self.search(levs[waiting], k, gone), strict=True):
-                found[at] = one
-        return list(zip(found, apart, strict=True))
+            for at, result in zip(waiting, self.search(levs[waiting], k, gone), strict=True):
+                results[at] = result
+        return list(zip(results, apart, strict=True))
 
     def _margin(self, k: int) -> int:
         """How many more than k texts the model scores."""
@@ -208,13 +208,13 @@ class Searcher:
         counts = [len(texts) for texts in numbers]
         if not sum(counts):
             return [Scored(texts, self.verifier.scorer([], [])) for texts in numbers]
-        which, everything = np.repeat(np.arange(len(queries)), counts), np.concatenate(numbers)
-        parts = np.array_split(np.arange(len(which)), -(-len(which) // _PAIRS_AT_ONCE))
+        query_of, everything = np.repeat(np.arange(len(queries)), counts), np.concatenate(numbers)
+        parts = np.array_split(np.arange(len(query_of)), -(-len(query_of) // _PAIRS_AT_ONCE))
 
         def score(pairs: IntArray) -> LogBayesFactors:
             # In one table, so that a text is multiplied once, not for each of its pairs.
-            both = joined([queries, self.store.levs(everything[pairs])])
-            sides = both[which[pairs]], both[len(queries) + np.arange(len(pairs))]
+            encoded = joined([queries, self.store.levs(everything[pairs])])
+            sides = encoded[query_of[pairs]], encoded[len(queries) + np.arange(len(pairs))]
             return self.verifier.scorer(*sides, self.population, even_if_strange=True)
 
         factors = LogBayesFactors.joined(in_threads(score, parts, worth_it=len(parts) > 1))

@@ -224,7 +224,7 @@ class Store:
         """
         sketches = [self._whole_sketch(number) for number in self.shuffled[:_SAMPLE].tolist()]
         counts = Counter(chain.from_iterable(sketches))
-        usual = {one: count for one, count in counts.items() if count > _USUAL * len(sketches)}
+        usual = {key: count for key, count in counts.items() if count > _USUAL * len(sketches)}
         much = sum(usual.values()) > _LARGEST_USUAL * counts.total()
         return frozenset() if much or len(sketches) < _FEWEST_USUAL else frozenset(usual)
 
@@ -332,8 +332,10 @@ class Store:
                 parts = zip(self._tables, query.parts, strict=True)
                 columns = [table.products(numbers, part, module) for table, part in parts]
                 return np.stack(columns, axis=1)
-            both = self.levs(numbers).parts[:-1], query.levs([0]).parts[:-1]
-            columns = [_products(part, np.asarray(one)[0]) for part, one in zip(*both, strict=True)]
+            sides = self.levs(numbers).parts[:-1], query.levs([0]).parts[:-1]
+            columns = [
+                _products(part, np.asarray(row)[0]) for part, row in zip(*sides, strict=True)
+            ]
             return np.stack(columns, axis=1).astype(np.float32)
 
     def packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
@@ -341,7 +343,7 @@ class Store:
         wanted = np.asarray(numbers, np.int64)
         at = np.searchsorted(self.begins, wanted, side="right") - 1  # (numbers,): of shards
         places = zip(at.tolist(), (wanted - self.begins[at]).tolist(), strict=True)
-        rows = [(self.shards[one].levs, row) for one, row in places]
+        rows = [(self.shards[shard].levs, row) for shard, row in places]
         with self._naming_damage(wanted):
             return PackedLevs.gathered(rows) if rows else None
 

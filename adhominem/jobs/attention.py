@@ -124,11 +124,11 @@ def _add(sums: dict[str, Sums], attended: Sequence[tuple[list[str], FloatArray]]
         attention = np.bincount(index, weights) / len(attended)
         even = times / len(tokens) / len(attended)
         columns = zip(token_types.tolist(), times.tolist(), attention, even, strict=True)
-        for token_type, count, got, expected in columns:
+        for token_type, count, share, expected in columns:
             before = means.get(token_type, (0, 0.0, 0.0))
-            means[token_type] = max(before[0], count), before[1] + got, before[2] + expected
-    for token_type, (count, got, expected) in means.items():
-        sums[token_type] += (count, 1, got, expected, got**2, expected**2, got * expected)
+            means[token_type] = max(before[0], count), before[1] + share, before[2] + expected
+    for token_type, (count, share, expected) in means.items():
+        sums[token_type] += (count, 1, share, expected, share**2, expected**2, share * expected)
 
 
 def _word(word: str, sums: Sums) -> WordAttention:

@@ -42,7 +42,7 @@ class Library:
     """A library that AdHominem or one of its extras asks for."""
 
     name: str
-    asked: str  # like >=1.26; empty: any version
+    requirement: str  # like >=1.26; empty: any version
     version: str | None  # that is installed; None: none is
     fits: bool
 
@@ -140,10 +140,10 @@ def _required() -> Iterator[tuple[str, tuple[Library, ...]]]:
     for line in _requirements():
         match = _REQUIREMENT.match(line)
         if match is not None and match[1] != "adhominem":
-            name, asked = match[1], match[2].strip()
+            name, requirement = match[1], match[2].strip()
             version = _installed(name)
-            fits = version is not None and _fits(version, asked)
-            library = Library(name=name, asked=asked, version=version, fits=fits)
+            fits = version is not None and _fits(version, requirement)
+            library = Library(name=name, requirement=requirement, version=version, fits=fits)
             by_extra.setdefault(match[3] or "", []).append(library)
     return ((name, tuple(libraries)) for name, libraries in by_extra.items())
 
@@ -173,9 +173,9 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def _fits(version: str, asked: str) -> bool:
+def _fits(version: str, requirement: str) -> bool:
     """Whether a version is not older than asked for; other bounds are pip's business."""
-    bounds = re.findall(r">=\s*([\w.]+)", asked)
+    bounds = re.findall(r">=\s*([\w.]+)", requirement)
     return all(_numbers(version) >= _numbers(bound) for bound in bounds)
 
 
@@ -187,11 +187,13 @@ def _of_libraries(libraries: tuple[Library, ...]) -> Iterator[str]:
     if not libraries:
         yield "what AdHominem needs is unknown: it is not installed; run pip install"
     for library in libraries:
-        wanted = f"pip install '{library.name}{library.asked}'"
+        wanted = f"pip install '{library.name}{library.requirement}'"
         if library.version is None:
             yield f"{library.name} is not installed; run {wanted}"
         elif not library.fits:
-            yield f"{library.name} {library.version} does not fit {library.asked}; run {wanted}"
+            yield (
+                f"{library.name} {library.version} does not fit {library.requirement}; run {wanted}"
+            )
 
 
 def _extra(name: str, libraries: tuple[Library, ...]) -> ExtraState:

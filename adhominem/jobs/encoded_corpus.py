@@ -22,7 +22,7 @@ MOST_DOCUMENTS = 1_000
 # A few texts are often by fewer people, and a bad population of their own: what two by one author
 # have in common then counts as the genre's. So many are better with it than without if the model
 # does not know the genre; if it does, it takes twice as many (`benchmarks/clustering.py --small`).
-FEWEST_OF_THEIR_OWN = 15
+FEWEST_FOR_POPULATION = 15
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ def read_encoded(
     remarks: list[str] = []
     before = len(skipped or ())
     with watch("reading") as on_documents:
-        found = read_documents(corpus, author_required=False, skipped=skipped)
-        drawn, count = draw(found, limit, seed, on_documents)
+        stream = read_documents(corpus, author_required=False, skipped=skipped)
+        drawn, count = draw(stream, limit, seed, on_documents)
     if output is not None:
         check_not_read(output)
     if count > len(drawn):
@@ -114,11 +114,11 @@ def among_themselves(
 ) -> tuple[Population | None, str]:
     """The population that texts are to each other, and what it is called; none of too few."""
     different = len(each_once(levs))
-    if different >= FEWEST_OF_THEIR_OWN:
+    if different >= FEWEST_FOR_POPULATION:
         return verifier.population_of(levs), "input"
     if different > 1:
         remarks.append(
             f"{different} different texts are too few to be their own population: at least "
-            f"{FEWEST_OF_THEIR_OWN} are needed"
+            f"{FEWEST_FOR_POPULATION} are needed"
         )
     return None, "none"

@@ -18,7 +18,8 @@ from adhominem.verify.verifier import Verifier
 
 _MOST_TEXTS = 1_000  # more would hardly move the mean
 
-Drawn = tuple[float, int, Document]  # a random number, the place among all documents, the document
+# a random number, the index among all documents, the document
+SampledDocument = tuple[float, int, Document]
 
 
 def read_population(
@@ -47,11 +48,11 @@ def read_population(
 
 
 def _distinct(documents: Iterable[Document]) -> Iterator[Document]:
-    seen: set[str] = set()
+    keys: set[str] = set()
     for document in documents:
         key = document.sha256
-        if key not in seen:
-            seen.add(key)
+        if key not in keys:
+            keys.add(key)
             yield document
 
 
@@ -60,10 +61,10 @@ def draw(
     most: int,
     seed: int,
     on_documents: Callable[[int], None] = lambda count: None,
-) -> tuple[list[Drawn], int]:
+) -> tuple[list[SampledDocument], int]:
     """At most so many documents at random, held in memory alone; and how many there were."""
     rng = np.random.default_rng(seed)
-    drawn: list[Drawn] = []
+    drawn: list[SampledDocument] = []
     count = 0
     for document in documents:
         heapq.heappush(drawn, (rng.random(), count, document))
@@ -74,6 +75,6 @@ def draw(
     return drawn, count
 
 
-def in_order(drawn: Iterable[Drawn]) -> list[Document]:
+def in_order(drawn: Iterable[SampledDocument]) -> list[Document]:
     """The documents that were drawn, in the order in which they were read."""
     return [document for _, _, document in sorted(drawn, key=lambda row: row[1])]

@@ -118,7 +118,7 @@ class RayEngine:
 
 def encode_named_shard(job: ClusterJob, shard: str) -> str:
     """Encode a shard, somewhere on the cluster; returns what went wrong, if anything."""
-    model = _model_of(job)
+    model = _model_for_job(job)
     if isinstance(model, str):
         return (
             f"the machine {socket.gethostname()} cannot take part: {model}; install the same "
@@ -133,7 +133,7 @@ def encode_named_shard(job: ClusterJob, shard: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _model_of(job: ClusterJob) -> Verifier | str:
+def _model_for_job(job: ClusterJob) -> Verifier | str:
     """The model of a job, read once in each process; or why it cannot be used here."""
     try:
         verifier = load(job.model)

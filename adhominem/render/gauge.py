@@ -48,7 +48,7 @@ class Among:
     """Where a number falls among those of like cases of known authors."""
 
     cases: int
-    told: str  # what they have in common with the case at hand
+    condition: str  # what they have in common with the case at hand
     dropped: tuple[str, ...]
     same_share: float  # of the same-author cases: as great, or as small, as the number
     different_share: float
@@ -83,10 +83,11 @@ def gauge(
     if like is not None:
         values = like.cases.log_bayes_factor.astype(np.float64) / _LOG_10  # (cases,)
         of_class = [values[like.cases.same_author], values[~like.cases.same_author]]
-        heights = [_density(one, left, right) for one in of_class]
-        top = max(float(one.max()) for one in heights)
+        heights = [_density(values, left, right) for values in of_class]
+        top = max(float(height.max()) for height in heights)
         shapes = [
-            (side, _area(one / top)) for side, one in (("diff", heights[1]), ("same", heights[0]))
+            (side, _area(height / top))
+            for side, height in (("diff", heights[1]), ("same", heights[0]))
         ]
     at = place(log10 if isfinite(log10) else 0.0)
     return markup(
@@ -113,7 +114,7 @@ def among(log10: float, like: LikeCases) -> Among:
     reach = values >= result if log10 > 0 else values <= result
     return Among(
         cases=len(values),
-        told=like.told,
+        condition=like.told,
         dropped=like.dropped,
         same_share=float(reach[same].mean()),
         different_share=float(reach[~same].mean()),
@@ -172,7 +173,7 @@ def _ticks(low: float, high: float) -> list[tuple[float, str]]:
     step = max(1, ceil(span / 10))
     decades = [float(value) for value in range(ceil(low), floor(high) + 1) if value % step == 0]
     for value, digits in [(low, 2), (high, 2), *((value, 0) for value in decades)]:
-        if all(abs(value - other) >= _NEAREST_TICKS * span for other, _ in kept):
+        if all(abs(value - tick) >= _NEAREST_TICKS * span for tick, _ in kept):
             kept.append((value, signed(value, digits)))
     return sorted(kept)
 

@@ -183,7 +183,7 @@ def heat_map(
 
 
 def _tags(
-    text: ExplainedText, number: int, level: layout.Levels, reachable: int
+    text: ExplainedText, number: int, level: layout.PassageLevels, reachable: int
 ) -> tuple[str, str]:
     """What a passage begins with, and what goes on with it where it was cut."""
     passage, classes = text.passages[number], ""
@@ -206,7 +206,7 @@ def _times(weight: float) -> str:
     return f"{weight:.1f} times an even share"
 
 
-def _marked(text: ExplainedText, marks: Sequence[Mark]) -> Iterator[tuple[layout.Piece, str]]:
+def _marked(text: ExplainedText, marks: Sequence[Mark]) -> Iterator[tuple[layout.TextPiece, str]]:
     """The pieces of a text, each with its markup, in which the marks are set."""
     left = deque(sorted(marks, key=lambda mark: (mark.start, mark.ngram)))
     reaching: list[Mark] = []  # those that may reach into the piece
@@ -218,7 +218,7 @@ def _marked(text: ExplainedText, marks: Sequence[Mark]) -> Iterator[tuple[layout
         yield piece, "".join(_cut(text.text, piece, reaching)) if reaching else plain
 
 
-def _cut(text: str, piece: layout.Piece, marks: Sequence[Mark]) -> Iterator[str]:
+def _cut(text: str, piece: layout.TextPiece, marks: Sequence[Mark]) -> Iterator[str]:
     """A piece cut at its marks; where several n-grams share characters, the first colours them."""
     cuts = {piece.start, piece.end, *(end for mark in marks for end in (mark.start, mark.end))}
     inside = sorted(cut for cut in cuts if piece.start <= cut <= piece.end)

@@ -26,7 +26,7 @@ from adhominem.harmless import harmless
 from adhominem.verify.explanation import ExplainedText, Explanation
 
 Measure = Callable[[str], float]
-Dress = Callable[["Piece", str], str]  # what is put around the characters of a piece
+Dress = Callable[["TextPiece", str], str]  # what is put around the characters of a piece
 
 LEVELS = 10  # of attention
 MOST_TIMES_EVEN = 13  # from about here on, attention has the last level
@@ -107,7 +107,7 @@ def contribution_class(level: int) -> str:
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextPiece:
     """A run of characters that belong to one token, or lie between two."""
 
     start: int
@@ -116,15 +116,15 @@ class Piece:
     token: int | None  # its number within the passage; None between tokens
 
 
-def pieces(text: ExplainedText) -> Iterator[Piece]:
+def pieces(text: ExplainedText) -> Iterator[TextPiece]:
     """All pieces of a text, in order."""
     at = 0
 
-    def up_to(end: int, passage: int | None, token: int | None) -> Iterator[Piece]:
+    def up_to(end: int, passage: int | None, token: int | None) -> Iterator[TextPiece]:
         nonlocal at
         end = min(max(end, at), len(text.text))
         if at < end:
-            yield Piece(at, end, passage, token)
+            yield TextPiece(at, end, passage, token)
         at = end
 
     for number, passage in enumerate(text.passages):
@@ -137,7 +137,7 @@ def pieces(text: ExplainedText) -> Iterator[Piece]:
 
 
 @dataclass(frozen=True)
-class Levels:
+class PassageLevels:
     """The levels of a passage: of its attention, its tokens and its contribution."""
 
     times_even: (
@@ -164,11 +164,11 @@ class Levels:
         return PASSAGE_COLOURS[self.attention]
 
 
-def passage_levels(text: ExplainedText, strongest: float) -> list[Levels]:
+def passage_levels(text: ExplainedText, strongest: float) -> list[PassageLevels]:
     """The levels of each passage; `strongest` is the contribution that gets the deepest colour."""
     looked_at = sum(passage.attention is not None for passage in text.passages)
     return [
-        Levels(
+        PassageLevels(
             None if passage.attention is None else passage.attention * looked_at,
             tuple(token.attention * len(passage.tokens) for token in passage.tokens),
             contribution_level(passage.contribution, strongest),

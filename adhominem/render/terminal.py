@@ -74,7 +74,7 @@ class _Map:
         for line in layout.lines(self._text, self._width, cell_len, dress):
             yield self._plain(line) if self._colours == "none" else self._coloured(line)
 
-    def _bracketed(self, piece: layout.Piece, shown: str) -> str:
+    def _bracketed(self, piece: layout.TextPiece, shown: str) -> str:
         if piece.passage is None or piece.token is None:
             return shown
         level = self._levels[piece.passage].tokens[piece.token]

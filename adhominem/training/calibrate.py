@@ -83,7 +83,7 @@ def calibrate_model(
     """
     texts = read_sets(sets, skipped)
     folder = changeable_folder(folder, "calibrate")
-    _check_authors(folder, {one.author for documents in texts.values() for one in documents})
+    _check_authors(folder, {text.author for documents in texts.values() for text in documents})
     # A notice that recurs under the texts of a set says nothing of their authors.
     material = [
         CaseTexts(name, without_recurring(documents)[0], lengths)
@@ -111,22 +111,22 @@ def _calibrate(
     names = tuple(of_set.name for of_set in material)
     parts: list[CasePart] = []
     numbers: dict[object, int] = {}  # of all cases
-    some: list[tuple[Levs, list[str]]] = []  # of each set: LEVs, and authors
+    samples: list[tuple[Levs, list[str]]] = []  # of each set: LEVs, and authors
     for of_set in material:
         if not of_set.documents:
             continue
         levs = of_set.encode(encode, on_documents)
-        some.append(_some_of(levs, of_set.documents))
+        samples.append(_sample(levs, of_set.documents))
         simulated = CaseMaker(scorer, of_set, levs, names, numbers)
         for number, condition in enumerate(conditions()):
             drawn = of_set.cases(condition, cases, seed=number)
             if drawn is not None:
                 parts += simulated.parts(drawn)
     _check_cases(parts)
-    fitting = _Fitting(scorer.members, parts)
+    fitting = _CalibrationFit(scorer.members, parts)
     alone = fitting.report(names, population=False)
     assert alone is not None  # both classes were checked for
-    calibration = with_one_genre(verifier, fitting.calibration, some)
+    calibration = with_one_genre(verifier, fitting.calibration, samples)
     reports = CalibrationReports(calibration, alone, fitting.report(names, population=True))
     validation = fitting.validation()
     write_calibration(
@@ -141,7 +141,7 @@ def _calibrate(
     return reports
 
 
-def _some_of(levs: Levs, documents: Sequence[Document]) -> tuple[Levs, list[str]]:
+def _sample(levs: Levs, documents: Sequence[Document]) -> tuple[Levs, list[str]]:
     """Some texts of a set by chance: their LEVs and authors."""
     rows = np.random.default_rng(0).permutation(len(documents))[:_OF_GENRE]
     return levs[rows], [documents[at].author for at in rows.tolist()]
@@ -157,10 +157,10 @@ def with_one_genre(
     scorers = [member.scorer for member in verifier.members]
     scorer = Scorer.of(scorers, calibration, verifier.scorer.lead)
     rng = np.random.default_rng(0)
-    evidence, is_one = [np.zeros(0)], [np.zeros(0, dtype=bool)]
+    evidence, is_same_genre = [np.zeros(0)], [np.zeros(0, dtype=bool)]
     for at, (levs, authors) in enumerate(sets):
-        for one in (True, False):
-            others = [at] if one else [number for number in range(len(sets)) if number != at]
+        for same_genre in (True, False):
+            others = [at] if same_genre else [number for number in range(len(sets)) if number != at]
             for number in others:
                 theirs, names = sets[number]
                 count = _OF_GENRE // len(others) + 1
@@ -169,15 +169,15 @@ def with_one_genre(
                 log_odds = scorer.scores(levs[first[two]], theirs[second[two]]).one_genre
                 if log_odds is not None:
                     evidence.append(log_odds)
-                    is_one.append(np.full(len(log_odds), one))
-    slope, constant = fit_one_genre(np.concatenate(evidence), np.concatenate(is_one))
+                    is_same_genre.append(np.full(len(log_odds), same_genre))
+    slope, constant = fit_one_genre(np.concatenate(evidence), np.concatenate(is_same_genre))
     weights = replace(calibration.weights, genre_slope=slope, genre_constant=constant)
     return replace(calibration, weights=weights)
 
 
 def _check_enough(texts: Mapping[str, Sequence[Document]]) -> None:
     """Refuse texts by so few authors that a fold of them is a few people, or nobody."""
-    pieces = {(one.author, one.text) for documents in texts.values() for one in documents}
+    pieces = {(text.author, text.text) for documents in texts.values() for text in documents}
     counts = Counter(author for author, _ in pieces)
     several = sum(count > 1 for count in counts.values())
     material = (
@@ -226,7 +226,7 @@ class CalibrationReports:
         return {mode: report for mode, report in modes.items() if report is not None}
 
 
-class _Fitting:
+class _CalibrationFit:
     """The calibration of a model by some cases, and what it says of each without having seen it."""
 
     def __init__(self, members: Sequence[MemberScorer], parts: Sequence[CasePart]) -> None:
@@ -247,9 +247,12 @@ class _Fitting:
 
     def _fit(self, chosen: BoolArray, begin: Fitted | None = None) -> Fitted:
         weights = np.split(np.where(chosen, self.weight, 0.0), np.cumsum(self.sizes)[:-1])
-        some = [at for at, weight in enumerate(weights) if weight.any()]
+        parts_used = [at for at, weight in enumerate(weights) if weight.any()]
         return fit(
-            [self.parts[at].cases for at in some], [weights[at] for at in some], self.start, begin
+            [self.parts[at].cases for at in parts_used],
+            [weights[at] for at in parts_used],
+            self.start,
+            begin,
         )
 
     @cached_property
@@ -366,18 +369,18 @@ class _Fitting:
 def _widened(bounds: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
     """What fewer or shorter texts support, or a smaller population, more of them support, too."""
 
-    def no_better(one: Bounds, other: Bounds) -> bool:
+    def no_better(other: Bounds, than: Bounds) -> bool:
         return (
-            one.texts <= other.texts
-            and one.tokens <= other.tokens
-            and one.population <= other.population
+            other.texts <= than.texts
+            and other.tokens <= than.tokens
+            and other.population <= than.population
         )
 
     return tuple(
         replace(
             cell,
-            lower=min(one.lower for one in bounds if no_better(one, cell)),
-            upper=max(one.upper for one in bounds if no_better(one, cell)),
+            lower=min(other.lower for other in bounds if no_better(other, cell)),
+            upper=max(other.upper for other in bounds if no_better(other, cell)),
         )
         for cell in bounds
     )

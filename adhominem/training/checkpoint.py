@@ -123,7 +123,7 @@ def save_checkpoint(
     """Write the state of a run; those before it are removed when this one counts."""
     progress.number += 1
     progress.adam_step = max((int(state["step"]) for state in optimiser.state.values()), default=0)
-    target = _folder_of(folder, progress)
+    target = _checkpoint_folder(folder, progress)
     shutil.rmtree(target, ignore_errors=True)  # of a run that was killed while it wrote it
     target.mkdir(parents=True)
     _write(weights_of(model), target / "model.safetensors")
@@ -170,7 +170,7 @@ def load_checkpoint(
 ) -> tuple[Progress, Weights]:
     """Put model and optimiser back where the run stood; returns that and the best weights."""
     progress = read_progress(folder, fingerprint)
-    source = _folder_of(folder, progress)
+    source = _checkpoint_folder(folder, progress)
     try:
         model.load_state_dict(_read(source / "model.safetensors"))
         moments = {name: _read(source / f"{name}.safetensors") for name in _MOMENTS}
@@ -202,7 +202,7 @@ def weights_of(model: nn.Module) -> Weights:
     }
 
 
-def _folder_of(folder: Path, progress: Progress) -> Path:
+def _checkpoint_folder(folder: Path, progress: Progress) -> Path:
     return folder / f"checkpoint-{progress.number:06}"
 
 

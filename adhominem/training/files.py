@@ -123,7 +123,9 @@ def _places(
     output: Path, configs: Sequence[Config | NgramConfig], resume: bool
 ) -> tuple[bool, Path, Path]:
     """Whether the run was finished before, where its model goes, and where its work lies."""
-    finished = resume and output.is_dir() and any(output.iterdir()) and _is_of(output, configs)
+    finished = (
+        resume and output.is_dir() and any(output.iterdir()) and _is_finished(output, configs)
+    )
     output = real_path(output) if finished else check_output(output)
     work = output.with_name(f"{output.name}.training")
     check_none_read_in(work)  # it is removed at the end
@@ -134,7 +136,7 @@ def _places(
     return finished, output, work
 
 
-def _is_of(output: Path, configs: Sequence[Config | NgramConfig]) -> bool:
+def _is_finished(output: Path, configs: Sequence[Config | NgramConfig]) -> bool:
     """A run that was killed at the very end has left its model, whole, and some of its work."""
     try:
         return [model.config for model in read_models(output)] == list(configs)

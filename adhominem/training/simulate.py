@@ -248,7 +248,7 @@ class CasePart(PairRows):
     def key(self) -> tuple[object, ...]:
         """Equal for parts that can be fitted together: known genres and sizes of populations."""
         pairs = self.cases.pairs
-        names = [one.genres.names if isinstance(one, PairGeometry) else None for one in pairs]
+        names = [pair.genres.names if isinstance(pair, PairGeometry) else None for pair in pairs]
         return *names, int(self.cases.conditions.population[0])
 
 
@@ -397,14 +397,14 @@ def documents_of(name: str, texts: LabelledTexts) -> tuple[list[Document], int]:
     Where the truth names no authors, each pair has its own; but a text that is in several pairs has
     one author in all of them.
     """
-    documents = [one for one in texts if isinstance(one, Document)]
+    documents = [text for text in texts if isinstance(text, Document)]
     nameless = sum(not document.author for document in documents)
     if nameless:
         raise OptionError(
             f"{nameless:,} of the {len(texts):,} texts of {name} have no author; expected all to: "
             "a folder with one folder an author, for example"
         )
-    pairs = [one for one in texts if isinstance(one, Pair)]
+    pairs = [text for text in texts if isinstance(text, Pair)]
     unlabelled = sum(pair.same_author is None for pair in pairs)
     if unlabelled:
         raise OptionError(f"{unlabelled:,} of {len(pairs):,} pairs have no truth; expected all to")
@@ -416,10 +416,10 @@ def documents_of(name: str, texts: LabelledTexts) -> tuple[list[Document], int]:
     same: dict[str, str] = {}  # authors who are another one under a name that was made up
 
     def author(text: str) -> str:
-        name_of = author_of[text]
-        while name_of in same:
-            name_of = same[name_of]
-        return name_of
+        known_as = author_of[text]
+        while known_as in same:
+            known_as = same[known_as]
+        return known_as
 
     for at, pair in enumerate(unnamed):
         sides = pair.first.text, pair.second.text

@@ -132,7 +132,7 @@ def learn_prose(
     folder = changeable_folder(model)
     tokenizer = load(folder).lead.tokenizer
     with locked(folder):
-        sources = _drawn(corpora, texts, "reading", skipped, watch)
+        sources = _sampled(corpora, texts, "reading", skipped, watch)
         genres = {name: [document.text for document in drawn] for name, drawn in sources}
         lexicon = learn_lexicon(genres, tokenizer)
         with watch("learning", sum(map(len, genres.values()))) as on_texts:
@@ -186,7 +186,7 @@ def learn_machine_look(
     with locked(folder), encoder(folder, verifier, jobs) as encode:
         groups: list[dict[str, FloatArray]] = []
         for title, sources in (("people", corpora), ("machines", machines)):
-            drawn = dict(_drawn(sources, texts, f"reading {title}", skipped, watch))
+            drawn = dict(_sampled(sources, texts, f"reading {title}", skipped, watch))
             encoded = {}
             with watch(f"encoding {title}", sum(map(len, drawn.values()))) as on_documents:
                 for name, documents in drawn.items():
@@ -213,7 +213,7 @@ def learn_machine_look(
     return LearntMachineLook(folder, counts, detected, alarms)
 
 
-def _drawn(
+def _sampled(
     corpora: Corpora, most: int, title: str, skipped: list[InputError] | None, watch: Watch
 ) -> Iterator[tuple[str, list[Document]]]:
     """The name of each source, and texts of it, by chance."""

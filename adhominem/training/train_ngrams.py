@@ -88,18 +88,18 @@ class _NgramRun:
         trainer, size = self.trainer, self.config.lev_size
         # An n-gram's weight is a factor: the mean of several is that of their logarithms.
         weights = np.exp(self._stage("weights", lambda run: trainer.learn_weights(run).log()))
-        sent = torch.from_numpy(weights).to(self.task.device)
+        weights_on_device = torch.from_numpy(weights).to(self.task.device)
         if self.config.form == "profile":
-            self._evaluate_mean(sent, lambda values, training: [values])
-            importance = self._importance(sent)
+            self._evaluate_mean(weights_on_device, lambda values, training: [values])
+            importance = self._importance(weights_on_device)
             dimension, sign = shared_dimensions(importance, size, self.config.training.seed)
             return {"weights": weights, "dimension": dimension, "sign": sign}
-        start = cache(lambda: trainer.start_projection(sent, size))  # of all runs
+        start = cache(lambda: trainer.start_projection(weights_on_device, size))  # of all runs
         projection = self._stage(
-            "projection", lambda run: trainer.learn_projection(sent, start(), run)
+            "projection", lambda run: trainer.learn_projection(weights_on_device, start(), run)
         )
         learnt = torch.from_numpy(projection).to(self.task.device)
-        self._evaluate_mean(sent, lambda values, training: [values @ learnt])
+        self._evaluate_mean(weights_on_device, lambda values, training: [values @ learnt])
         whole, scale = eight_bits(projection)
         return {"weights": weights, "projection": whole, "projection_scale": scale}
 

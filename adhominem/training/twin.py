@@ -37,9 +37,9 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
     folder = changeable_folder(folder, "calibrate")
     files = ModelFiles(model_folder(twin))
     with locked(folder):
-        model, other = read_folder(folder), read_folder(files)
+        model, twin_model = read_folder(folder), read_folder(files)
         validation, reports = read_validation(files), read_reports(files)
-        if other.calibration is None or validation is None or reports is None:
+        if twin_model.calibration is None or validation is None or reports is None:
             raise OptionError(f"{files.folder} is not calibrated; calibrate it first")
         if read_evidence(files, population=False).twin:
             raise OptionError(
@@ -48,28 +48,29 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
             )
         if real_path(folder) == real_path(files.folder):
             raise OptionError(f"{folder} cannot be its own twin; expected another model")
-        _check_twins(model.models, other.models)
-        taken = CalibrationReports(other.calibration, *reports)
+        _check_twins(model.models, twin_model.models)
+        calibration_reports = CalibrationReports(twin_model.calibration, *reports)
         card = read_card(folder)
         write_calibration(
             folder,
-            other.calibration,
+            twin_model.calibration,
             *reports,
             adhominem.__version__,
             validation,
-            twin=other.sha256,
-            card=card and calibrated_card(card, other.calibration, *reports, validation, twin=True),
+            twin=twin_model.sha256,
+            card=card
+            and calibrated_card(card, twin_model.calibration, *reports, validation, twin=True),
         )
-    return taken
+    return calibration_reports
 
 
 def _check_twins(models: Sequence[AnyModel], twins: Sequence[AnyModel]) -> None:
     """An OptionError unless both have the same members, which know the same genres."""
     members = [
-        [(type(one), one.config.lev_size, _genres(one)) for one in models_of]
+        [(type(member), member.config.lev_size, _genres(member)) for member in models_of]
         for models_of in (models, twins)
     ]
-    names = [[one.folder.name for one in models_of] for models_of in (models, twins)]
+    names = [[member.folder.name for member in models_of] for models_of in (models, twins)]
     if members[0] != members[1] or (len(models) > 1 and names[0] != names[1]):
         raise OptionError(
             "these models are not twins; expected the same members, of the same sizes and with the "

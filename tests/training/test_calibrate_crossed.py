@@ -17,7 +17,7 @@ from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.members import GenreMember
 from adhominem.score.products import MemberTexts
 from adhominem.score.three_level import Evidence
-from adhominem.training.calibrate import _Fitting, _widened
+from adhominem.training.calibrate import _CalibrationFit, _widened
 from adhominem.training.simulate import CasePart, merged
 
 Authors = npt.NDArray[np.str_]  # (cases, 2)
@@ -61,9 +61,9 @@ def part_of(
     return CasePart(Cases(evidence, conditions, same), authors, condition)
 
 
-def fitting(*parts: CasePart) -> _Fitting:
+def fitting(*parts: CasePart) -> _CalibrationFit:
     members: Any = (None,) * MEMBERS
-    return _Fitting(members, parts)
+    return _CalibrationFit(members, parts)
 
 
 def drawn_authors(seed: int, cases: int, name: str = "", count: int = 25) -> Authors:

@@ -60,7 +60,7 @@ def cluster_corpus(
 
     `prior_same_author` is how probable it is, before the texts are read, that two of them are by
     one person. `population` is as in `map_corpus`: by default the texts themselves, if they are
-    many enough (`FEWEST_OF_THEIR_OWN`), and otherwise none. Where authors are known, the clusters
+    many enough (`FEWEST_FOR_POPULATION`), and otherwise none. Where authors are known, the clusters
     are measured by them. With an `output`, a page is written there. Of more than `limit` documents,
     so many are drawn at random. What cannot be read goes to `skipped`; without it, the first such
     thing is raised.

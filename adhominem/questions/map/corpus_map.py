@@ -107,13 +107,13 @@ class CorpusMap:
         names = np.array([document.author for document in self.documents])
         known = (names[first] != "") & (names[second] != "")
         first, second = first[known], second[known]
-        one = names[first] == names[second]
+        same_name = names[first] == names[second]
         factors = self.log10_bayes_factors[first, second]
         return Agreement(
-            int(one.sum()),
-            int((factors[one] > 0).sum()),
-            int((~one).sum()),
-            int((factors[~one] < 0).sum()),
+            int(same_name.sum()),
+            int((factors[same_name] > 0).sum()),
+            int((~same_name).sum()),
+            int((factors[~same_name] < 0).sum()),
         )
 
     def to_json(self) -> dict[str, Any]:

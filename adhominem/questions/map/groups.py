@@ -73,7 +73,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DocumentMarkers:
     """All markers, and what each document has."""
 
     markers: list[Marker]
@@ -99,13 +99,13 @@ def markers(authors: Sequence[str]) -> list[Marker]:
     return made
 
 
-def draw_documents(drawn: CorpusMap) -> Drawn:
+def draw_documents(corpus_map: CorpusMap) -> DocumentMarkers:
     """By group, if groups were looked for, and by author otherwise."""
-    return _by_group(drawn) if drawn.clusters else _by_author(drawn)
+    return _by_group(corpus_map) if corpus_map.clusters else _by_author(corpus_map)
 
 
-def _by_author(drawn: CorpusMap) -> Drawn:
-    authors = [document.author for document in drawn.documents]
+def _by_author(corpus_map: CorpusMap) -> DocumentMarkers:
+    authors = [document.author for document in corpus_map.documents]
     known, counts = markers(authors), Counter(authors)
     place = {marker.author: at for at, marker in enumerate(known)}
     marker_of = [place[author] for author in authors]
@@ -114,11 +114,11 @@ def _by_author(drawn: CorpusMap) -> Drawn:
         for marker in known
     ]
     repeated = len(known) > len({marker.path for marker in known})
-    return Drawn(known, marker_of, legend, marker_of, [""] * len(authors), [], repeated)
+    return DocumentMarkers(known, marker_of, legend, marker_of, [""] * len(authors), [], repeated)
 
 
-def _by_group(drawn: CorpusMap) -> Drawn:
-    authors = [document.author for document in drawn.documents]
+def _by_group(corpus_map: CorpusMap) -> DocumentMarkers:
+    authors = [document.author for document in corpus_map.documents]
     shape_of = {
         marker.author: marker.path if marker.known else SHAPES[0] for marker in markers(authors)
     }
@@ -126,7 +126,7 @@ def _by_group(drawn: CorpusMap) -> Drawn:
         shape_of = dict.fromkeys(shape_of, SHAPES[0])
     legend: list[Entry] = []
     entry_of, group_of = [-1] * len(authors), [""] * len(authors)
-    several = [cluster for cluster in drawn.clusters if len(cluster.texts) > 1]
+    several = [cluster for cluster in corpus_map.clusters if len(cluster.texts) > 1]
     for at, cluster in enumerate(several):
         color = COLOURS[at % len(COLOURS)]
         hollow = at // len(COLOURS) % 2 == 1
@@ -166,4 +166,4 @@ def _by_group(drawn: CorpusMap) -> Drawn:
     shapes = [Marker(author, GREY, GREY, path, hollow=False) for author, path in shape_of.items()]
     repeated = len(shapes) > len({marker.path for marker in shapes})
     shapes = shapes if len(shapes) > 1 else []
-    return Drawn(made, marker_of, legend, entry_of, group_of, shapes, repeated)
+    return DocumentMarkers(made, marker_of, legend, entry_of, group_of, shapes, repeated)

@@ -90,8 +90,8 @@ def _joined(
         return np.asarray(np.minimum(table[first], table[second]))
     if linkage == "single":
         return np.asarray(np.maximum(table[first], table[second]))
-    both = sizes[first] * table[first] + sizes[second] * table[second]
-    return np.asarray(both / (sizes[first] + sizes[second]))
+    total = sizes[first] * table[first] + sizes[second] * table[second]
+    return np.asarray(total / (sizes[first] + sizes[second]))
 
 
 def _numbered(pairs: Sequence[tuple[float, int, int]], documents: int) -> tuple[Join, ...]:
@@ -117,11 +117,11 @@ def leaf_order(joins: Sequence[Join], likeness: npt.ArrayLike) -> list[int]:
     for join in joins:
         first, second = orders[join.first], orders[join.second]
         ways = [
-            (table[one[-1], other[0]], one, other)
-            for one in (first, first[::-1])
-            for other in (second, second[::-1])
+            (table[upper[-1], lower[0]], upper, lower)
+            for upper in (first, first[::-1])
+            for lower in (second, second[::-1])
         ]
-        _, one, other = max(ways, key=lambda way: way[0])  # the first of equals
-        orders.append(one + other)
+        _, upper, lower = max(ways, key=lambda way: way[0])  # the first of equals
+        orders.append(upper + lower)
         orders[join.first] = orders[join.second] = []
     return orders[-1]

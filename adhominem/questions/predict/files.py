@@ -131,12 +131,12 @@ def predict(
         for batch in begun_ahead(batches, levs.ahead):
             encoded = list(levs.of(batch.new, skipped))
             partial.recognise([*batch.answered, *(case for case, _ in encoded)])
-            found = _factors(verifier, encoded, levs.no_statement(batch.new), relevant)
-            stated = {case: factor for case, factor in found.items() if factor is not None}
+            factors = _factors(verifier, encoded, levs.no_statement(batch.new), relevant)
+            stated = {case: factor for case, factor in factors.items() if factor is not None}
             probability = probability_same_author([*stated.values()], prior_same_author)
             values = without_weak_answers(probability, delta).tolist()
             pairs = zip(values, stated.values(), strict=True)
-            answers = dict.fromkeys(found) | dict(zip(stated, pairs, strict=True))
+            answers = dict.fromkeys(factors) | dict(zip(stated, pairs, strict=True))
             partial.add(batch.cases, batch.digests, answers)
         partial.finish()
     calibrated = verifier.calibration is not None
@@ -226,7 +226,7 @@ def _begun(
             case, taken = without_shared_passages(whole, recurring)
             new.append(case)
             taken_out.extend(taken)
-        levs.begin(_texts_of(new))
+        levs.begin(_side_texts(new))
         yield _Batch(batch, digests, list(compress(batch, known)), new)
 
 
@@ -306,7 +306,7 @@ class _Levs:
 
     def no_statement(self, cases: Sequence[Case]) -> set[str]:
         """The ids of cases with a text that is not running prose of a kind that the model knows."""
-        texts = {_key(text): text for text in _texts_of(cases)}
+        texts = {_key(text): text for text in _side_texts(cases)}
         new = [key for key in texts if key not in self._foreign]
         found = self._no_statement_on([texts[key] for key in new])
         flags = {key: self._foreign.get(key, False) for key in texts}
@@ -322,7 +322,7 @@ class _Levs:
         self, cases: Sequence[Case], skipped: list[InputError] | None
     ) -> Iterator[tuple[Case, tuple[Levs, Levs]]]:
         """The cases whose texts all could be encoded, with the LEVs of both their sides."""
-        levs = self._waited_for(_texts_of(cases))
+        levs = self._waited_for(_side_texts(cases))
         for case in cases:
             sides = [[(text, next(levs)) for text in side] for side in documents_of(case)]
             errors = (lev.at(text.id) for text, lev in chain(*sides) if isinstance(lev, InputError))
@@ -346,7 +346,7 @@ def _size(lev: Levs | InputError) -> int:
     return _OBJECTS + (0 if isinstance(lev, InputError) else lev.nbytes)
 
 
-def _texts_of(cases: Sequence[Case]) -> list[Document]:
+def _side_texts(cases: Sequence[Case]) -> list[Document]:
     return [text for case in cases for text in chain(*documents_of(case))]
 
 

@@ -61,7 +61,10 @@ class CandidatesReport:
     def __post_init__(self) -> None:
         if not self.propositions:
             raise OptionError("a report without a proposition; expected one for each candidate")
-        stated = [self.posterior_none, *(one.posterior for one in self.propositions)]
+        stated = [
+            self.posterior_none,
+            *(proposition.posterior for proposition in self.propositions),
+        ]
         if self.prior_none is None and any(value is not None for value in stated):
             raise OptionError("a posterior without its priors; expected both, or the priors alone")
         if self.prior_none is not None:
@@ -109,7 +112,9 @@ class CandidatesReport:
 
     def posterior(self, prior_none: float) -> tuple[list[float], float]:
         """The posteriors of the candidates in order, and of H_0, by any prior of H_0."""
-        factors = [one.report.log10_bayes_factor * LOG_10 for one in self.propositions]
+        factors = [
+            proposition.report.log10_bayes_factor * LOG_10 for proposition in self.propositions
+        ]
         shares, none = posteriors(np.array([factors]), prior_none)
         return shares[0].tolist(), float(none[0])
 
@@ -161,7 +166,7 @@ def make_candidates_report(
             on_progress=partial(_report_share, on_progress, len(reports), len(sides)),
         )
     cautions += _population_of_some(reports)
-    states = all(one.states for one in reports.values())
+    states = all(report.states for report in reports.values())
     states &= not any(caution.blocks_decision for caution in cautions)
     made = CandidatesReport(
         propositions=tuple(
@@ -178,7 +183,7 @@ def make_candidates_report(
         return made
     shares, none = made.posterior(prior_none)
     stated = zip(made.propositions, shares, strict=True)
-    propositions = tuple(replace(one, posterior=share) for one, share in stated)
+    propositions = tuple(replace(proposition, posterior=share) for proposition, share in stated)
     return replace(made, propositions=propositions, posterior_none=none)
 
 
@@ -191,7 +196,7 @@ def _once(
     disputed: Sequence[Exhibit], candidates: Mapping[str, Sequence[Exhibit]]
 ) -> tuple[list[Exhibit], dict[str, list[Exhibit]], list[Caution]]:
     """The texts without copies of each other, as in `rank`, and cautions about these."""
-    documents = {name: [one.document for one in side] for name, side in candidates.items()}
+    documents = {name: [exhibit.document for exhibit in side] for name, side in candidates.items()}
     material = sort_out(disputed, documents)
     sides = {name: material.exhibits(name, candidates[name]) for name in material.candidates}
     return list(material.disputed), sides, list(material.cautions)

@@ -407,19 +407,21 @@ def _compare_pages(page: str, expected: str) -> Iterator[Difference]:
         ("the texts and heat maps of the page", texts, expected_texts),
     ):
         if written != now:
-            one, other = next(
-                (one, other)
-                for one, other in zip_longest(written.split("\n"), now.split("\n"), fillvalue="")
-                if one != other
+            line, expected_line = next(
+                (line, expected_line)
+                for line, expected_line in zip_longest(
+                    written.split("\n"), now.split("\n"), fillvalue=""
+                )
+                if line != expected_line
             )
-            yield Difference(what, *_where(one, other))
+            yield Difference(what, *_where(line, expected_line))
 
 
-def _where(one: str, other: str) -> tuple[str, str]:
+def _where(line: str, expected: str) -> tuple[str, str]:
     """Two lines, each cut to begin a little before the first character that differs."""
     part = next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
+        (at for at, (a, b) in enumerate(zip(line, expected, strict=False)) if a != b),
+        min(len(line), len(expected)),
     )
     begin = max(0, part - _LONGEST // 2)
-    return f"“{_shown(one[begin:])}”", f"“{_shown(other[begin:])}”"
+    return f"“{_shown(line[begin:])}”", f"“{_shown(expected[begin:])}”"

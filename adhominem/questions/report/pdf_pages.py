@@ -36,7 +36,7 @@ from adhominem.questions.report.pdf_texts import (
     BOLD,
     MONO,
     SANS,
-    Drawn,
+    VectorDrawing,
     heat_map,
     legend,
     readable,
@@ -189,7 +189,9 @@ def _boxed(flowables: list[platypus.Flowable]) -> list[platypus.Flowable]:
 
     One that begins with a table, which may be long, too, stands between two lines.
     """
-    words: list[Any] = list(takewhile(lambda one: isinstance(one, platypus.Paragraph), flowables))
+    words: list[Any] = list(
+        takewhile(lambda flowable: isinstance(flowable, platypus.Paragraph), flowables)
+    )
     if len(words) == 1:
         line = platypus.HRFlowable("100%", 1.2, color=HexColor(layout.INK), spaceAfter=0)
         return [line, *flowables, line]
@@ -199,7 +201,7 @@ def _boxed(flowables: list[platypus.Flowable]) -> list[platypus.Flowable]:
         ("TOPPADDING", (0, 1), (-1, -1), 0.0),
         ("BOTTOMPADDING", (0, 0), (-1, -1), 4.0),
     ]
-    box = _grid([(one,) for one in words], (_WIDE,), commands)
+    box = _grid([(flowable,) for flowable in words], (_WIDE,), commands)
     return [_Boxed(words[0].getPlainText()), box, platypus.Spacer(0, 5), *flowables[len(words) :]]
 
 
@@ -234,7 +236,11 @@ def _element(element: Element) -> Iterator[platypus.Flowable]:
                 yield platypus.Spacer(0, 4)
         case "figure":
             drawing, caption = element
-            shown = [Drawn(drawing, 0.8), platypus.Spacer(0, 4), _words(text_of(caption), "note")]
+            shown = [
+                VectorDrawing(drawing, 0.8),
+                platypus.Spacer(0, 4),
+                _words(text_of(caption), "note"),
+            ]
             yield platypus.KeepTogether(shown)
         case "div" if style_of(element) == "beware":
             yield from _beware(element)

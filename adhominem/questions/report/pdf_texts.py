@@ -53,7 +53,7 @@ def width(text: str, size: float, font: str = SANS) -> float:
     return float(pdfmetrics.stringWidth(text, font, size))
 
 
-class Drawn(Flowable):
+class VectorDrawing(Flowable):
     """An SVG made of what `drawing.html` has: lines, boxes, dots and labels."""
 
     def __init__(self, svg: Element, scale: float = 1.0) -> None:
@@ -109,7 +109,7 @@ def _draw(canvas: Canvas, item: Element) -> None:
         write(number("x"), -number("y"), readable(item.text or ""))
 
 
-def legend(has_attention: bool) -> Drawn:
+def legend(has_attention: bool) -> VectorDrawing:
     """A drawing that says which colour means what."""
     scales: list[tuple[str, Sequence[str], str]] = [
         (
@@ -124,7 +124,7 @@ def legend(has_attention: bool) -> Drawn:
         )
         scales.append(("less attention to a word", layout.TOKEN_COLOURS, "more (line below it)"))
     (svg,) = elements(render("legend.svg", scales=scales))
-    return Drawn(svg)
+    return VectorDrawing(svg)
 
 
 def heat_map(text: ExplainedText, strongest: float, wide: float) -> Iterator[Flowable]:
@@ -147,7 +147,7 @@ def heat_map(text: ExplainedText, strongest: float, wide: float) -> Iterator[Flo
 class _TextLine(Flowable):
     """A line: the contribution of a passage that begins here, its attention, its letters."""
 
-    def __init__(self, line: layout.Line, amount: str, levels: layout.Levels | None) -> None:
+    def __init__(self, line: layout.Line, amount: str, levels: layout.PassageLevels | None) -> None:
         super().__init__()
         self._line, self._amount, self._levels = line, amount, levels
 

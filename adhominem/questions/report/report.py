@@ -338,16 +338,16 @@ def _sensitivity(sensitivity: Sensitivity) -> ReportedSensitivity:
     )
 
 
-def report_date(given: str | None = None) -> str:
+def report_date(date: str | None = None) -> str:
     """As given, or now; SOURCE_DATE_EPOCH is when now is, if it is set."""
-    if given is not None:
+    if date is not None:
         try:
-            datetime.fromisoformat(given.removesuffix(" UTC"))
+            datetime.fromisoformat(date.removesuffix(" UTC"))
         except ValueError:
             raise OptionError(
-                f"the date is {given!r}; expected one like 2026-05-31 or 2026-05-31 14:00"
+                f"the date is {date!r}; expected one like 2026-05-31 or 2026-05-31 14:00"
             ) from None
-        return given
+        return date
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     try:
         if epoch and not epoch.isdecimal():

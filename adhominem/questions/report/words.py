@@ -214,9 +214,9 @@ def _balance(explanation: Explanation) -> list[tuple[str, ...]]:
 
 def _influences(report: Report) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
-    for one in report.influences:
-        change = "–" if one.change is None else signed(one.change)
-        rows.append((one.name, one.value, one.instead_of or "–", change))
+    for influence in report.influences:
+        change = "–" if influence.change is None else signed(influence.change)
+        rows.append((influence.name, influence.value, influence.instead_of or "–", change))
     return rows
 
 

@@ -18,7 +18,7 @@ from adhominem.model.folder import DEFAULT_MODEL, model_folder
 from adhominem.model.writing import trained_on
 from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
 from adhominem.questions.validate.material import (
-    Material,
+    StudyMaterial,
     read_material,
     read_population_by_others,
 )
@@ -200,7 +200,7 @@ def _populations(
 
 
 def _remarks(
-    material: Material,
+    material: StudyMaterial,
     conditions: StudyConditions,
     verifier: Verifier,
     model: str | Path,

@@ -22,17 +22,19 @@ from adhominem.verify.verifier import Verifier
 
 
 @dataclass(frozen=True)
-class Material:
+class StudyMaterial:
     """Texts as they are compared, and what a study says of each."""
 
     documents: list[Document]
     texts: list[StudyText]
 
-    def of(self, places: Sequence[int]) -> Material:
+    def of(self, places: Sequence[int]) -> StudyMaterial:
         """The texts at these places alone."""
-        return Material([self.documents[at] for at in places], [self.texts[at] for at in places])
+        return StudyMaterial(
+            [self.documents[at] for at in places], [self.texts[at] for at in places]
+        )
 
-    def without_copies(self) -> tuple[Material, list[str]]:
+    def without_copies(self) -> tuple[StudyMaterial, list[str]]:
         """Each text once, without passages that several share, and what is to be said of that.
 
         A text that stands there under two authors' names is left out altogether: by whom is it?
@@ -60,9 +62,9 @@ def read_material(
     words: int | None,
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None],
-) -> Material:
+) -> StudyMaterial:
     """All texts of known authors, each cut to its first `words`."""
-    material = Material([], [])
+    material = StudyMaterial([], [])
     for document in read_documents(place, skipped=skipped):
         text = document.text if words is None else first_words(document.text, words)
         material.documents.append(replace(document, text=text))
@@ -82,7 +84,7 @@ def read_material(
 
 def read_population_by_others(
     path: str,
-    material: Material,
+    material: StudyMaterial,
     encode: Encode,
     verifier: Verifier,
     skipped: list[InputError] | None,

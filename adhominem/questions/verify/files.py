@@ -39,7 +39,7 @@ class CaseOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Case:
+class LoadedCase:
     """A model, the texts of both sides, and the population that they are compared with."""
 
     verifier: Verifier
@@ -48,7 +48,9 @@ class Case:
     population: Population | None
 
 
-def read_case(first: str | Path, second: str | Path | None, **options: Unpack[CaseOptions]) -> Case:
+def read_case(
+    first: str | Path, second: str | Path | None, **options: Unpack[CaseOptions]
+) -> LoadedCase:
     """Load the model, read the texts of both sides, and encode the population if there is one.
 
     Without a `second`, there are no texts of the second side.
@@ -72,7 +74,7 @@ def read_case(first: str | Path, second: str | Path | None, **options: Unpack[Ca
             population = read_population(
                 path, encode, verifier=verifier, skipped=skipped, on_documents=on_documents
             )
-    return Case(verifier, *sides, population)
+    return LoadedCase(verifier, *sides, population)
 
 
 def verify_files(
