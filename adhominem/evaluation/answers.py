@@ -1,8 +1,8 @@
-"""Anyone's answers beside the truth: PAN's `answers.jsonl` and `truth.jsonl`.
+"""Answers of any system beside the truth: PAN's `answers.jsonl` and `truth.jsonl`.
 
-An answer is `{"id": ..., "value": ...}`, the value a probability of one author, 0.5 no answer;
-`log_bayes_factor`, in nats, may stand beside it. Nothing is guessed: an id that is missing, double
-or unknown, or a value that is not a probability, is an error that names it.
+An answer is `{"id": ..., "value": ...}`, where the value is a probability of one author, and 0.5
+means no answer; `log_bayes_factor`, in nats, may be added. Nothing is guessed: a missing, duplicate
+or unknown id, or a value that is not a probability, raises an error that names it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Answers:
-    """What a system said of each pair of a set, in the order of the truth."""
+    """A system's answers to the pairs of a set, in the order of the truth."""
 
     name: str
     value: FloatArray  # (pairs,): the probability of one author; 0.5 is no answer
@@ -56,7 +56,7 @@ class Answers:
         return len(self.value)
 
     def of(self, chosen: npt.NDArray[Any]) -> Answers:
-        """The answers to some of the pairs, chosen by a mask or by their indices."""
+        """The answers to some of the pairs, chosen by a mask or by indices."""
         return replace(
             self,
             value=self.value[chosen],
@@ -199,7 +199,7 @@ def read_groups(
 def answers_from(
     name: str, value: FloatArray, log_bayes_factor: FloatArray | None, same_author: BoolArray
 ) -> Answers:
-    """Answers beside the truth. Without Bayes factors, the odds of the values stand for them."""
+    """Answers beside the truth. Without Bayes factors, the odds of the values replace them."""
     given = log_bayes_factor is not None
     if log_bayes_factor is None:
         with np.errstate(divide="ignore"):
@@ -233,7 +233,7 @@ def write_answers(
 
 
 def _good_rows(rows: Iterable[Any]) -> list[Any]:
-    """All rows; the first broken one is the error, with how many more there are."""
+    """All rows; the first broken one raises, with the number of further ones."""
     read = list(rows)
     broken = [row for row in read if isinstance(row, InputError)]
     if broken:
@@ -256,7 +256,7 @@ def _complain(path: Path, troubles: dict[str, list[str]], hint: str = "") -> Non
 
 
 def _bare(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without lists of one number, as an official answer of PAN 2020 has them."""
+    """A row with lists of one number unpacked, as in an official answer of PAN 2020."""
     lists = {name: row[name] for name in _NUMBERS if isinstance(row.get(name), list)}
     return {**row, **{name: value[0] for name, value in lists.items() if len(value) == 1}}
 

@@ -67,7 +67,7 @@ Draw = Callable[[Sequence[Answers]], "Figure"]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A kind of figure: what it is called, how to read it, what draws it."""
+    """A kind of figure: its title, how to read it, and the function that draws it."""
 
     title: str
     caption: str
@@ -76,7 +76,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that is drawn."""
+    """A figure that has been drawn."""
 
     stem: str  # of its files
     title: str
@@ -108,10 +108,10 @@ def pictures(systems: Sequence[Answers], entropies: Entropies | None = None) -> 
 def _figure(
     title: str, caption: str, *, both_classes: bool = False
 ) -> Callable[[Callable[[Sequence[Answers], str], Figure]], Draw]:
-    """Make a function that draws systems under a title one of the FIGURES.
+    """A decorator that adds a function that draws systems to FIGURES, under a title.
 
-    It gets at least one system; with `both_classes`, same-author and different-author pairs of
-    each, or else a note is drawn in place of the figure.
+    The function gets at least one system; with `both_classes`, same-author and different-author
+    pairs of each, or else a note is drawn in place of the figure.
     """
 
     def decorate(draw: Callable[[Sequence[Answers], str], Figure]) -> Draw:
@@ -137,7 +137,7 @@ def _figure(
     "misleads.",
 )
 def draw_histograms(systems: Sequence[Answers], title: str) -> Figure:
-    """The Bayes factors of each class; a panel a system."""
+    """The Bayes factors of each class, with one panel per system."""
     from matplotlib.patches import Patch
 
     columns = 1 if len(systems) == 1 else 2
@@ -206,7 +206,7 @@ def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
     both_classes=True,
 )
 def draw_roc(systems: Sequence[Answers], title: str) -> Figure:
-    """The hit rate over the false alarm rate, by thresholds on the values, as PAN's AUC is."""
+    """The hit rate over the false alarm rate for thresholds on the values, as in PAN's AUC."""
     from matplotlib.lines import Line2D
 
     shown = system_styles(systems)
@@ -234,7 +234,7 @@ def draw_roc(systems: Sequence[Answers], title: str) -> Figure:
     both_classes=True,
 )
 def draw_det(systems: Sequence[Answers], title: str) -> Figure:
-    """Misses over false alarms, of the Bayes factors, on axes where two bell curves give a line."""
+    """Misses over false alarms, on axes where normally distributed scores give a line."""
     from matplotlib.lines import Line2D
 
     shown = system_styles(systems)
@@ -272,7 +272,7 @@ def draw_det(systems: Sequence[Answers], title: str) -> Figure:
 
 
 def _error_rates(scores: FloatArray, same_author: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """(scores that differ + 1,): misses and false alarms if all up to a score are rejected."""
+    """(distinct scores + 1,): misses and false alarms if scores up to each are rejected."""
     order = np.argsort(scores, kind="stable")
     ranked, same = scores[order], same_author[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))  # of equal scores
@@ -301,7 +301,7 @@ def _deviates(rates: FloatArray) -> FloatArray:
     "pairs (lower panel) say little.",
 )
 def draw_reliability(systems: Sequence[Answers], title: str) -> Figure:
-    """The share of same-author pairs among those with about the same value, and their number."""
+    """The share of same-author pairs among those with similar values, and their number."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
@@ -340,7 +340,8 @@ def draw_reliability(systems: Sequence[Answers], title: str) -> Figure:
 def draw_cross_entropy(systems: Sequence[Answers], title: str) -> Figure:
     """The cost of the Bayes factors at each prior, beside that of saying nothing.
 
-    Several systems get a panel for what they said and one for what calibration would make of it.
+    With several systems, there is a panel for what they said, and one for the same after the best
+    calibration.
     """
     neutral = "no evidence (Bayes factor 1)"
     costs = [_costs(answers, answers.log_bayes_factor) for answers in systems]
@@ -394,7 +395,7 @@ def _after_pav(answers: Answers) -> FloatArray:
 def _draw_costs(
     axes: Axes, costs: Sequence[FloatArray], shown: Sequence[SystemStyle], top: float
 ) -> list[Line2D]:
-    """The curves, and a handle for the legend of each."""
+    """Draw the curves, and return a handle for the legend of each."""
     from matplotlib.lines import Line2D
 
     infinite = [style for cost, style in zip(costs, shown, strict=True) if np.isinf(cost).any()]
@@ -419,7 +420,7 @@ def _draw_costs(
     both_classes=True,
 )
 def draw_pav(systems: Sequence[Answers], title: str) -> Figure:
-    """What the Bayes factors were, and what they should have been on these very pairs."""
+    """The Bayes factors as given, and as they should have been on these pairs."""
     shown, frame = system_styles(systems), range_of(systems)
     canvas = Canvas(title, 4.0, [style.name for style in shown], key=["perfectly calibrated"])
     (axes,) = canvas.axes()
@@ -452,7 +453,7 @@ def draw_pav(systems: Sequence[Answers], title: str) -> Figure:
 
 @dataclass(frozen=True)
 class Entropies:
-    """The course of a training: a value an epoch, in nats."""
+    """The entropies in the course of a training: one value per epoch, in nats."""
 
     between_author: Sequence[float]
     within_author: Sequence[float]

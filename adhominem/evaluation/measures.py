@@ -18,7 +18,7 @@ from adhominem.statistics import bootstrap, pool
 
 @dataclass(frozen=True)
 class Measure:
-    """A row of the table: how a measure is called, and what it says."""
+    """A row of the table: the name of a measure, and what it says."""
 
     title: str
     meaning: str
@@ -88,7 +88,7 @@ class Evaluation:
 
 
 def measure(answers: Answers) -> dict[str, float]:
-    """Every measure; NaN for those that need both classes, where one has no pair."""
+    """Every measure; NaN for measures that need both classes, where one has no pair."""
     value, factors, same = answers.value, answers.log_bayes_factor, answers.same_author
     values = dict.fromkeys(MEASURES, float("nan"))
     if not len(value):
@@ -122,10 +122,10 @@ def evaluate(
 ) -> Evaluation:
     """Measure a system's answers.
 
-    `authors` names the two authors of each pair: the bootstrap then draws authors, with all their
-    pairs, since two pairs of one author are not independent cases. Without, it draws pairs. Where
-    authors have few pairs, intervals over authors are too wide rather than too narrow.
-    `groups` are parts of the set to be measured apart, each a mask (pairs,).
+    `authors` names the two authors of each pair. The bootstrap then resamples authors, with all
+    their pairs, since two pairs of one author are not independent cases; otherwise it resamples
+    pairs. Where authors have few pairs, intervals over authors are too wide rather than too narrow.
+    `groups` are parts of the set to be measured separately, each a mask (pairs,).
     """
     if resamples < 0:
         raise OptionError(f"resamples is {resamples}; expected 0 (no intervals) or more")
@@ -187,7 +187,7 @@ class Leak:
 
     @property
     def verdict(self) -> str:
-        """The result in a word or two; it cannot be told from pairs of one class alone."""
+        """The result in a word or two; pairs of one class alone give none."""
         return "LEAKS" if self.leaks else "ok" if isfinite(self.auc) else "cannot tell"
 
 

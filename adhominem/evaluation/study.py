@@ -1,7 +1,7 @@
-"""A validation study: how a model does on cases made from somebody's own texts of known authors.
+"""A validation study: how a model does on cases made from a user's own texts of known authors.
 
 The record holds the Bayes factor of every case, with the texts by id and hash, so that whoever
-doubts a figure can count again.
+doubts a figure can recompute it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _WITHOUT_INTERVAL = ("cllr_min",)
 
 @dataclass(frozen=True, kw_only=True)
 class StudyConditions(Options):
-    """What the cases of a study are like, and what they were drawn by."""
+    """The conditions that the cases of a study were drawn under."""
 
     known: CountFrom1 = 1  # known texts a case
     words: CountFrom1 | None = None  # that each text was cut to; None: whole texts
@@ -115,7 +115,7 @@ class StudyText:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyCase:
-    """A case of known authors; its texts are numbers of the study's texts, from 0."""
+    """A case of known authors; its texts are indices of the study's texts, from 0."""
 
     questioned: Count
     known: tuple[Count, ...]
@@ -210,17 +210,17 @@ class ValidationStudy:
 
     @property
     def population_texts(self) -> tuple[int, int]:
-        """How many texts the populations of the cases have: the smallest and the largest."""
+        """The number of texts in the smallest and in the largest population."""
         sizes = [case.population_texts for case in self.cases]
         return min(sizes), max(sizes)
 
     @property
     def sha256(self) -> str:
-        """To recognise it by: of the file that `validate` writes."""
+        """The SHA-256 of the file that `validate` writes, to identify the study by."""
         return sha256(self.to_text().encode("utf-8")).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings, with the version of the schema."""
+        """The study as plain lists, numbers and strings, with the version of the schema."""
         return with_schema(self)
 
     def to_text(self) -> str:
@@ -247,16 +247,16 @@ def measure_cases(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[
 
 
 def _extremes(measures: dict[str, float]) -> list[str]:
-    """The rates that are 0 or 1: they are so in every resample, which is not how sure they are.
+    """Exact intervals for rates of 0 or 1, which bootstrap resamples cannot vary.
 
-    Their exact interval is that of independent cases: how far the cases of one author go together
-    cannot be seen where all turn out alike.
+    They assume independent cases: how far the cases of one author depend on each other cannot be
+    seen where all turn out alike.
     """
     return [name for name in measures if name.startswith("misleading") and measures[name] in (0, 1)]
 
 
 def read_study(path: str | Path) -> ValidationStudy:
-    """The study in a file that `validate` wrote; an InputError says what is wrong with another."""
+    """The study in a file that `validate` wrote; an InputError describes any other file."""
     try:
         data = parsed_json(read_bytes(path_of(path)))
         if isinstance(data, dict):
@@ -277,7 +277,7 @@ def read_study(path: str | Path) -> ValidationStudy:
 
 
 def _few(authors: int, same_author: int, different_authors: int) -> list[str]:
-    """What makes the figures of a study uncertain."""
+    """Remarks on what makes the figures of a study uncertain."""
     remarks = []
     if authors < FEWEST_AUTHORS:
         remarks.append(

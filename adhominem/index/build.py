@@ -1,6 +1,7 @@
-"""Writing an index: texts added shard by shard, removed, and the rest put together again.
+"""Writing an index: texts added shard by shard, removed, and the rest compacted.
 
-What searches need beside the texts, population and codes, is made once all is written (`finished`).
+What searches need besides the texts, population and codes, is made once all is written
+(`finished`).
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ _OURS = re.compile(r"\.?(texts|codes|view|chance)-\d{6}(-[0-9a-f]{4})?\.safetens
 
 
 def digest_of(text: str) -> bytes:
-    """To recognise a text by: its words, whatever stands between them."""
+    """A digest that identifies a text by its words, whatever stands between them."""
     return blake2b(" ".join(text.split()).encode(), digest_size=DIGEST_BYTES).digest()
 
 
 def hashed(name: str, key: bytes) -> str:
-    """A name that only who has the key can recognise; nothing stays nothing."""
+    """A name hashed so that only holders of the key can recognise it; empty stays empty."""
     return hmac.new(key, name.encode(), "sha256").hexdigest()[:32] if name else ""
 
 
 def key_check(key: bytes | None) -> str:
-    """To tell later whether a key is the same, without the key."""
+    """A value to check later, without the key, whether a key is the same."""
     return "" if key is None else hashed("adhominem index", key)
 
 
@@ -67,9 +68,9 @@ def opened(
     key: bytes | None,
     adds: bool = True,
 ) -> Manifest:
-    """The manifest of an index that is there, or of a new one; other settings are refused.
+    """The manifest of an existing index, or of a new one; other settings raise an error.
 
-    Whoever adds no texts need not give them, nor the key.
+    Callers that add no texts may leave out the settings and the key.
     """
     if not (folder / MANIFEST).exists():
         if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
@@ -102,7 +103,7 @@ def opened(
 
 
 def clear(folder: Path, manifest: Manifest) -> None:
-    """Remove files that do not count: of killed runs, or from before. They may hold texts."""
+    """Remove files that the manifest does not list, from killed or earlier runs, texts included."""
     counting = {file.name for file in manifest.files()}
     for entry in folder.iterdir():
         if entry.name not in counting and _OURS.fullmatch(entry.name):
@@ -110,7 +111,7 @@ def clear(folder: Path, manifest: Manifest) -> None:
 
 
 class Writer:
-    """Adds texts to an index. What `texts` counts is on the disk, whatever happens next."""
+    """Adds texts to an index. The texts that `texts` counts are safely on disk."""
 
     def __init__(self, folder: Path, manifest: Manifest, key: bytes | None = None) -> None:
         self.folder, self.manifest, self._key = folder, manifest, key
@@ -123,7 +124,7 @@ class Writer:
         self.already_there = self.added = 0
 
     def new(self, documents: Iterable[Document]) -> Iterator[Document | InputError]:
-        """Those of some documents that are not in the index, under the ids that they have in it."""
+        """The documents that are not in the index yet, under the ids that they will have in it."""
         for document in documents:
             named = self._named(document)
             digest = digest_of(document.text)
@@ -148,18 +149,18 @@ class Writer:
         )
 
     def add(self, document: Document, lev: Levs, *, foreign: bool = False) -> None:
-        """A document of `new`, with its LEV (1, lev_size); on `foreign` ones nothing is stated."""
+        """Add a document of `new` with its LEV (1, lev_size), and whether it is `foreign`."""
         self._waiting.append((document, digest_of(document.text), lev, foreign))
         if len(self._waiting) >= SHARD:
             self.flush()
 
     @property
     def waiting(self) -> int:
-        """How many texts are added, and not written yet."""
+        """How many texts have been added but not written yet."""
         return len(self._waiting)
 
     def flush(self) -> None:
-        """Write what is waiting. When this returns, it is on the disk."""
+        """Write the waiting texts. When this returns, they are on disk."""
         if not self._waiting:
             return
         documents, digests, rows, foreign = zip(*self._waiting, strict=True)
@@ -184,7 +185,7 @@ def _as_rows(digests: Sequence[bytes]) -> Bytes:
 
 
 def _keys(sketches: Strings, digests: Bytes) -> Iterator[bytes]:
-    """For each text, what most near copies of it have as well: its two smallest hashes."""
+    """Two keys for each text that most near copies of it share: its two smallest hashes."""
     for at, digest in enumerate(map(bytes, digests)):
         yield sketches.bytes_at(at)[:8] or digest
 
@@ -192,7 +193,7 @@ def _keys(sketches: Strings, digests: Bytes) -> Iterator[bytes]:
 def _summed(
     sketches: Strings, digests: Bytes, levs: PackedLevs, keys: set[bytes]
 ) -> tuple[Strings, Bytes, Bytes, PackedLevs, FloatArray]:
-    """`ShardTexts` from `sketches` on, with a sum without most near copies of those `seen`."""
+    """The fields of `ShardTexts` from `sketches` on; the sum leaves out texts with known `keys`."""
     counted = np.zeros(len(digests), np.uint8)
     for at, key in enumerate(_keys(sketches, digests)):
         counted[at] = key not in keys
@@ -218,10 +219,10 @@ def with_shard(folder: Path, manifest: Manifest, texts: ShardTexts) -> Manifest:
 def removed(
     folder: Path, manifest: Manifest, ids: Iterable[str], key: bytes | None
 ) -> tuple[Manifest, int]:
-    """The manifest without some texts, and how many these are: by their ids, or by their author.
+    """The manifest without the texts with these ids or authors, and how many these are.
 
-    Texts that an earlier run has removed count, if they are still on the disk: it may have been
-    killed before it was finished, and is gone on with.
+    Texts that an earlier run has removed are counted if they are still on disk: that run may have
+    been killed before it finished, and is continued.
     """
     store = Store(folder, manifest)
     by_name: dict[str, set[int]] = {name: set() for name in manifest.removing}
@@ -248,7 +249,7 @@ def removed(
 
 
 def compacted(folder: Path, manifest: Manifest) -> Manifest:
-    """The manifest of new shards without the texts that were removed; the old ones stay so far."""
+    """The manifest with new shards that omit the removed texts; the old shards stay for now."""
     store = Store(folder, manifest)
     result = manifest.changed(shards=(), removed=(), view=None)
     kept, keys = list[int](), set[bytes]()  # numbers of texts, keys of those before
@@ -296,7 +297,7 @@ def finished(
     verifier: Verifier,
     on_texts: Callable[[int], None] = lambda count: None,
 ) -> Manifest:
-    """An index that can be searched; what is made already is not made again."""
+    """An index that can be searched; what has been made before is not made again."""
     store = Store(folder, manifest)
     population = store.make_population(verifier)
     if population is None:  # too few texts for one: each is compared by itself
@@ -340,7 +341,7 @@ def with_coder(store: Store, verifier: Verifier, population: Population) -> tupl
 
 
 def _more(store: Store) -> Iterator[Levs]:
-    """LEVs that correct the directions of a coder: a quarter of a large index, up to a point."""
+    """LEVs to correct a coder's directions by: a quarter of a large index, up to a limit."""
     numbers = store.spread(min(_MORE, len(store) // 4))
     for at in range(0, len(numbers) if len(numbers) > SAMPLE else 0, _AT_ONCE):
         yield store.levs(numbers[at : at + _AT_ONCE])

@@ -41,7 +41,7 @@ _Result = TypeVar("_Result")
 
 
 class Engine(Protocol):
-    """What finds candidates."""
+    """Finds candidates for queries."""
 
     most: int  # texts that it can answer with
     scanned: int  # numbers of a code that it looks through: it holds no more of them
@@ -49,12 +49,12 @@ class Engine(Protocol):
     def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
         """(queries, k) twice: the texts whose codes have the largest products, and these products.
 
-        They come in any order. Where there are fewer than k texts, the rest is -1.
+        They come in any order. If there are fewer than k texts, the remaining entries are -1.
         """
 
 
 class Scan:
-    """Looks through all codes, in C or in NumPy; in C by queries of whole numbers of two bytes."""
+    """Scans all codes, in C or in NumPy; in C, queries are rounded to 16-bit integers."""
 
     most = sys.maxsize
     scanned = SCANNED
@@ -77,13 +77,13 @@ class Scan:
         return numbers, products
 
     def _in_numpy(self, queries: Array32) -> Iterator[tuple[IntArray, Array32]]:
-        """For each query the places of all texts, and their products."""
+        """For each query the indices of all texts, and their products."""
         blocks = np.split(self._codes, range(_BLOCK, len(self._codes), _BLOCK))
         table = np.concatenate([queries @ block.astype(np.float32).T for block in blocks], axis=1)
         return ((np.arange(len(row)), row) for row in table)
 
     def _in_c(self, queries: Array32, k: int) -> Iterator[tuple[IntArray, Array32]]:
-        """For each query the places of k texts or more, among them the best, and their products."""
+        """For each query the indices of at least k texts, with the best, and their products."""
         codes, module = self._codes, self._module
         assert module is not None
         whole, scales = whole_numbers(queries)
@@ -117,7 +117,7 @@ class Scan:
 
 
 def _in_blocks(codes: Sequence[Codes]) -> npt.NDArray[np.int8]:
-    """(blocks, pairs, lanes, 2): codes (texts, numbers), zeros at the end where there are none."""
+    """(blocks, pairs, lanes, 2): codes (texts, numbers), padded with zeros."""
     texts, size = sum(map(len, codes)), codes[0].shape[1]
     pairs = (size + 1) // 2
     result = np.zeros((-(-texts // _LANES), pairs, _LANES, 2), np.int8)
@@ -135,14 +135,14 @@ def _in_blocks(codes: Sequence[Codes]) -> npt.NDArray[np.int8]:
 
 
 def module_in_c() -> Any | None:
-    """What multiplies chosen texts in C; none where it was not built, or is not wanted."""
+    """The C extension that multiplies chosen texts; None if not built or turned off."""
     return compiled("adhominem.index._chosen")
 
 
 def row_products(shards: Shards, numbers: IntArray, query: Array32) -> Array32:
-    """(numbers,): of chosen rows (texts, size) of bytes with a query.
+    """(numbers,): the products of chosen rows (texts, size) of bytes with a query.
 
-    A query of fewer numbers is multiplied with the last ones of each row.
+    A shorter query is multiplied with the last numbers of each row.
     """
     module = module_in_c()
     if module is None:
@@ -165,7 +165,7 @@ def multiplied(
     kind: type[Any],
     least: int,
 ) -> npt.NDArray[Any]:
-    """(numbers,): what a function in C makes of chosen texts, in threads if more than `least`."""
+    """(numbers,): a C function's results for chosen texts, in threads if more than `least`."""
     result = np.empty(len(numbers), kind)
     chosen = np.ascontiguousarray(numbers, np.int64)
     worth_it = len(numbers) > least
@@ -178,9 +178,9 @@ def multiplied(
 
 
 def by_shard(texts: Sequence[int], numbers: IntArray) -> list[tuple[int, IntArray, IntArray]]:
-    """The shards, with this many texts each, that some texts lie in.
+    """The shards, with these numbers of texts, that contain some texts.
 
-    With each come the places of its texts among these, and their rows in it.
+    Each comes with the places of its texts in the input, and their rows in the shard.
     """
     if not len(numbers):
         return []
@@ -196,7 +196,7 @@ def by_shard(texts: Sequence[int], numbers: IntArray) -> list[tuple[int, IntArra
 
 
 def largest(values: Array32, count: int) -> IntArray:
-    """(count,): where the largest values are, the first place first; or all, if there are fewer."""
+    """(count,): the indices of the largest values, ties by index; all if there are fewer."""
     if len(values) <= count:
         return np.arange(len(values))
     least = np.partition(values, len(values) - count)[len(values) - count]
@@ -206,9 +206,9 @@ def largest(values: Array32, count: int) -> IntArray:
 
 
 def whole_numbers(queries: Array32) -> tuple[npt.NDArray[np.int16], Array32]:
-    """Queries (queries, numbers) as whole numbers of two bytes, and what 1 stands for, (queries,).
+    """Queries (queries, numbers) as 16-bit integers, and the value that 1 stands for, (queries,).
 
-    No sum of products with bytes is beyond four bytes.
+    The sum of their products with bytes always fits in 32 bits.
     """
     sizes = np.abs(queries)
     largest, total = sizes.max(axis=1, initial=0), sizes.sum(axis=1)
@@ -238,9 +238,9 @@ if hasattr(os, "register_at_fork"):  # the threads of a process do not live on i
 def in_threads(
     work: Callable[[_Item], _Result], items: Iterable[_Item], *, worth_it: bool = True
 ) -> list[_Result]:
-    """What some work makes of each of what is given, in that order; threads only if worth it.
+    """The results of some work on each item, in order; in threads only if that pays.
 
-    Work that is in one of these threads already is not divided once more.
+    Work that already runs in one of these threads is not split again.
     """
     if worth_it and cores() > 1 and not getattr(_thread, "is_ours", False):
         return list(_pool().map(work, items))
@@ -248,7 +248,7 @@ def in_threads(
 
 
 def even_parts(count: int, worth_it: bool = True) -> list[slice]:
-    """The numbers up to a count in as many parts as there are cores; in one if not worth more."""
+    """The numbers below a count in as many parts as there are cores; one if more do not pay."""
     parts = max(1, min(cores(), count)) if worth_it else 1
     cuts = np.linspace(0, count, parts + 1).astype(int).tolist()
     return [slice(*ends) for ends in pairwise(cuts)]

@@ -1,4 +1,4 @@
-"""A corpus read and encoded, with the population that its texts are compared in."""
+"""A corpus read and encoded, with the population that its texts are compared against."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FEWEST_FOR_POPULATION = 15
 
 @dataclass(frozen=True)
 class EncodedCorpus:
-    """The documents of a corpus, or those of them that were drawn."""
+    """The documents of a corpus, or a random sample of them, with their LEVs."""
 
     name: str
     documents: list[Document]
@@ -50,12 +50,12 @@ def read_encoded(
     skipped: list[InputError] | None,
     watch: Watch,
 ) -> EncodedCorpus:
-    """All documents of a corpus, or `limit` of them drawn at random, with or without authors.
+    """Read and encode all documents of a corpus, or `limit` of them drawn at random.
 
-    `population` is where a relevant population lies; `input` stands for the corpus itself, `none`
-    for none. If it is not given, it is `input` where the corpus has texts enough. An `output` must
-    not be what is read. What cannot be read goes to `skipped`; without it, the first such thing is
-    raised.
+    `population` is the path of a relevant population; `input` means the corpus itself, `none` means
+    none. By default it is `input` if the corpus has enough texts. An `output` must not be one of
+    the files read. Documents that cannot be read are appended to `skipped`; without it, the first
+    of them raises.
     """
     remarks: list[str] = []
     before = len(skipped or ())
@@ -103,7 +103,7 @@ def read_encoded(
 
 
 def each_by_itself(documents: Sequence[Document], remarks: list[str]) -> list[Document]:
-    """Texts without the passages that several of them share, which a remark then names."""
+    """Texts without the passages that several of them share; a remark names these."""
     groups, taken_out = without_shared([[text] for text in documents])
     remarks += [caution.message for caution in passages_taken_out(taken_out)]
     return [text for (text,) in groups]
@@ -112,7 +112,7 @@ def each_by_itself(documents: Sequence[Document], remarks: list[str]) -> list[Do
 def among_themselves(
     verifier: Verifier, levs: Levs, remarks: list[str]
 ) -> tuple[Population | None, str]:
-    """The population that texts are to each other, and what it is called; none of too few."""
+    """The population that the texts form for each other, and its name; none if too few."""
     different = len(each_once(levs))
     if different >= FEWEST_FOR_POPULATION:
         return verifier.population_of(levs), "input"

@@ -1,4 +1,4 @@
-"""What jobs are given: corpora, pair sets, and a way to show how far they are."""
+"""Inputs of jobs: corpora and pair sets, and the protocol that shows progress."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ PairSets = Mapping[str, Sequence[Pair]] | Sequence[str | Path]  # by name, or wh
 
 
 class Watch(Protocol):
-    """Shows how far a piece of work is: a progress bar, for example.
+    """Shows the progress of a piece of work, for example as a progress bar.
 
-    The total is None where it is not known. What the context yields is called with the number of
-    pieces or bytes done since the last call; where the unit is a share, with the share done so far.
+    The total is None where it is not known. The context yields a function to be called with the
+    number of pieces or bytes done since the last call or, where the unit is a share, with the share
+    done so far.
     """
 
     def __call__(
@@ -38,7 +39,7 @@ def unwatched(
 
 
 def check_page_name(output: str | Path) -> None:
-    """Refuse a page whose file is no .html."""
+    """Raise an OptionError unless the output of a page is an .html file."""
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise OptionError(f"{output} is no .html; expected one, for the page")
 
@@ -47,7 +48,7 @@ def check_page_name(output: str | Path) -> None:
 def reading(
     corpora: Corpora, what: str, watch: Watch, *, times: int = 1
 ) -> Iterator[tuple[list[Source], Callable[[int], None]]]:
-    """Corpora that are read so many times, and what hears of the bytes; all reading is noted."""
+    """Corpora to be read `times` over, and a callback for bytes; files are noted as read."""
     with noting_inputs():
         sources, size = open_corpora(corpora)
         with watch(what, times * size, "bytes") as on_bytes:
@@ -55,7 +56,7 @@ def reading(
 
 
 def open_corpora(corpora: Corpora) -> tuple[list[Source], int]:
-    """The corpora at these paths, and how many bytes they have; their files are noted as read."""
+    """The corpora at these paths, and their size in bytes; their files are noted as read."""
     sources: list[Source] = []
     for corpus in corpora:
         sources += [corpus] if isinstance(corpus, Source) else find_sources(corpus)
@@ -68,7 +69,7 @@ def open_corpora(corpora: Corpora) -> tuple[list[Source], int]:
 def read_pair_sets(
     sets: PairSets, skipped: list[InputError] | None
 ) -> Mapping[str, Sequence[Pair]]:
-    """Pair sets by name; those given as paths are read, and named after their file or folder."""
+    """Pair sets by name; those given as paths are read, and named after file or folder."""
     if isinstance(sets, Mapping):
         return sets
     by_name: dict[str, Sequence[Pair]] = {}

@@ -1,4 +1,4 @@
-"""Calibrate a model on cases of authors it has never seen."""
+"""Calibrate a model on cases by authors it was not trained on."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def calibrate_model(
     """Fit the three-level model of each member to cases of known authors, and save it.
 
     Each set holds texts of one genre by known authors, as documents or as pairs, given by name or
-    as a path; what cannot be read there goes to `skipped`. Cases are made of them under all
-    conditions that users have (see `simulate`): several known texts or one, texts cut to one of
-    `lengths` words, populations of other authors' texts, small and large, or none; at most `cases`
-    of each class, set and condition. Where the model knows a genre by the name of the set, half of
-    the cases are seen as if it did not, and without a population all are, both ways. Each set under
-    each condition counts by the root of its cases.
+    as a path; texts that cannot be read are appended to `skipped`. Cases are made from them under
+    all conditions that users may have (see `simulate`): one or several known texts, texts cut to
+    one of `lengths` words, small and large populations of texts by other authors, or none; at most
+    `cases` of each class, set and condition. Where the model knows a genre by the name of the set,
+    half of the cases are scored as if it did not; without a population, all cases are scored both
+    ways. Each set under each condition is weighted by the square root of its number of cases.
     """
     texts = read_sets(sets, skipped)
     folder = changeable_folder(folder, "calibrate")
@@ -142,7 +142,7 @@ def _calibrate(
 
 
 def _sample(levs: Levs, documents: Sequence[Document]) -> tuple[Levs, list[str]]:
-    """Some texts of a set by chance: their LEVs and authors."""
+    """A random sample of a set's texts: their LEVs and authors."""
     rows = np.random.default_rng(0).permutation(len(documents))[:_OF_GENRE]
     return levs[rows], [documents[at].author for at in rows.tolist()]
 
@@ -150,9 +150,9 @@ def _sample(levs: Levs, documents: Sequence[Document]) -> tuple[Levs, list[str]]
 def with_one_genre(
     verifier: Verifier, calibration: Calibration, sets: Sequence[tuple[Levs, Sequence[str]]]
 ) -> Calibration:
-    """A calibration that can also tell whether two sides are of one genre, by texts of several.
+    """A calibration that can also estimate whether two sides are of one genre.
 
-    `sets` are the LEVs and the authors of some texts of each.
+    It is fitted to `sets`, the LEVs and authors of some texts of each of several genres.
     """
     scorers = [member.scorer for member in verifier.members]
     scorer = Scorer.of(scorers, calibration, verifier.scorer.lead)
@@ -176,7 +176,7 @@ def with_one_genre(
 
 
 def _check_enough(texts: Mapping[str, Sequence[Document]]) -> None:
-    """Refuse texts by so few authors that a fold of them is a few people, or nobody."""
+    """Raise if the texts are by too few authors for a fold to hold more than a few."""
     pieces = {(text.author, text.text) for documents in texts.values() for text in documents}
     counts = Counter(author for author, _ in pieces)
     several = sum(count > 1 for count in counts.values())
@@ -210,7 +210,7 @@ def _check_cases(parts: Sequence[CasePart]) -> None:
 
 @dataclass(frozen=True)
 class CalibrationReports:
-    """What a model was calibrated with, without a population and with one."""
+    """A calibration, with its evaluation without a population and with one."""
 
     calibration: Calibration
     alone: CalibrationReport
@@ -227,7 +227,7 @@ class CalibrationReports:
 
 
 class _CalibrationFit:
-    """The calibration of a model by some cases, and what it says of each without having seen it."""
+    """A model's calibration fitted to cases, with cross-validated Bayes factors of these cases."""
 
     def __init__(self, members: Sequence[MemberScorer], parts: Sequence[CasePart]) -> None:
         together = merged(parts)
@@ -242,7 +242,7 @@ class _CalibrationFit:
 
     @cached_property
     def fitted(self) -> Fitted:
-        """To all cases."""
+        """The parameters fitted to all cases."""
         return self._fit(np.ones(len(self.cases), dtype=bool))
 
     def _fit(self, chosen: BoolArray, begin: Fitted | None = None) -> Fitted:
@@ -257,11 +257,12 @@ class _CalibrationFit:
 
     @cached_property
     def crossed(self) -> FloatArray:
-        """(cases,): each by parameters that were fitted without its set, without bounds.
+        """(cases,): log Bayes factors by parameters fitted without the case's set, without bounds.
 
-        Nor do they know either of its authors, in any set. Of few sets, or sets by the same
-        authors, this is all: authors are dealt into folds, and a case is judged by all cases that
-        have no author in the folds of its own two.
+        These parameters were also fitted without either of the case's authors, in any set. If there
+        are few sets, or sets by the same authors, only the authors are held out: they are split
+        into folds, and a case is scored by parameters fitted to all cases without authors in its
+        two authors' folds.
         """
         factors = np.zeros(len(self.cases))
         for tested, others in self._folds():
@@ -280,7 +281,7 @@ class _CalibrationFit:
         return factors
 
     def _folds(self) -> list[tuple[BoolArray, BoolArray]]:
-        """(cases,) twice, of each fold: the cases in it, and those that it is judged by."""
+        """For each fold, two masks (cases,): the cases tested, and the cases to fit to."""
         sets = np.unique(self.cases.genre)
         if len(sets) >= _FEWEST_SETS:
             folds = [sets[at::_FOLDS] for at in range(min(_FOLDS, len(sets)))]
@@ -309,7 +310,7 @@ class _CalibrationFit:
 
     @cached_property
     def calibration(self) -> Calibration:
-        """The model's, with bounds that rest on cases which their parameters had not seen."""
+        """The calibration of the model, with bounds that rest on cross-validated cases."""
         lower, upper = empirical_bounds(self.crossed, self.same_author)
         shortest, longest = np.exp(np.quantile(self.conditions.log_tokens, _LENGTHS))
         return Calibration(
@@ -323,7 +324,7 @@ class _CalibrationFit:
         )
 
     def _bounds(self) -> Iterable[Bounds]:
-        """What the cases of each cell of conditions support."""
+        """The bounds that the cases in each cell of conditions support."""
         places = cells(self.conditions)  # (3, cases)
         for place in np.unique(places, axis=1).T:
             inside = (place == places.T).all(axis=1)
@@ -343,11 +344,11 @@ class _CalibrationFit:
 
     @cached_property
     def bounded(self) -> FloatArray:
-        """(cases,): the log Bayes factors of `crossed`, within the bounds of the model."""
+        """(cases,): the log Bayes factors of `crossed`, clipped to the bounds of the model."""
         return np.clip(self.crossed, *self.calibration.limits(self.conditions))
 
     def report(self, sets: tuple[str, ...], *, population: bool) -> CalibrationReport | None:
-        """How good the model is for genres, or at least authors, that it has not seen."""
+        """The evaluation of the cases with or without a population; None if a class is missing."""
         chosen = (self.cases.population > 0) == population
         if len(np.unique(self.same_author[chosen])) < 2:
             return None
@@ -362,12 +363,12 @@ class _CalibrationFit:
         )
 
     def validation(self) -> Validation:
-        """The cases, each by parameters that were fitted without its genre and its authors."""
+        """The cross-validated cases: each scored without its genre and its authors."""
         return replace(self.cases, log_bayes_factor=self.bounded.astype(np.float32))
 
 
 def _widened(bounds: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
-    """What fewer or shorter texts support, or a smaller population, more of them support, too."""
+    """Bounds that never tighten with more or longer texts, or with a larger population."""
 
     def no_better(other: Bounds, than: Bounds) -> bool:
         return (

@@ -39,7 +39,7 @@ from adhominem.training.fit_genres import (
 
 
 def train_ngrams(task: Task[NgramConfig], output: Path) -> None:
-    """Learn and write the model. A run that was stopped goes on with the stage it was in."""
+    """Learn and write the model. A run that was stopped resumes with its current stage."""
     run = _NgramRun(task)
     weights = run.learn()
     with write_folder(output) as folder:
@@ -66,7 +66,7 @@ class _NgramRun:
         )
 
     def _table(self) -> NgramTable:
-        """Which n-grams are counted: the most frequent ones, of all texts or of a sample."""
+        """The n-grams that are counted: the most frequent ones in all texts or in a sample."""
         corpus, training = self.task.corpus, self.config.training
         documents = np.repeat(np.arange(len(corpus)), corpus.lengths)  # (tokens,)
         tokens = np.asarray(corpus.tokens)
@@ -110,7 +110,7 @@ class _NgramRun:
         return total / np.float32(runs)
 
     def _run(self, name: str, run: int, learn: Callable[[int], torch.Tensor]) -> Array32:
-        """The result of a run of a stage, kept on disk: after a stop it need not be done again."""
+        """The result of a run of a stage, kept on disk: after a stop it is not repeated."""
         path = self.task.folder / f"{name}-{run}.npy"
         if not path.exists():
             self._forget(self.trainer.title(name, run))
@@ -120,7 +120,7 @@ class _NgramRun:
         return np.asarray(np.load(path))
 
     def _evaluate_mean(self, weights: torch.Tensor, levs: Forms) -> None:
-        """What dev says of the mean of several runs. Of a single one it has said it."""
+        """Evaluate the mean of several runs on dev; a single run has been evaluated before."""
         runs = self.config.training.runs
         title = f"mean of {runs} runs"
         if runs > 1 and self.task.dev:
@@ -128,7 +128,7 @@ class _NgramRun:
             self.trainer.evaluate(weights, levs, stage=title)
 
     def _forget(self, title: str) -> None:
-        """What begins again leaves the log; a crash may have left half a line."""
+        """Remove a stage that starts over from the log; a crash may have left half a line."""
         lines = self._log.read_text("utf-8").splitlines(keepends=True)
         whole = [line for line in lines if line.endswith("\n")]
         with write_whole(self._log) as file:

@@ -30,7 +30,7 @@ from adhominem.training.calibrate import CalibrationReports
 
 
 def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReports:
-    """Give a model the calibration of its twin; what is returned are the twin's reports.
+    """Give a model the calibration of its twin, whose reports are returned.
 
     Both must have the same members, of the same size, that know the same genres.
     """
@@ -65,7 +65,7 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
 
 
 def _check_twins(models: Sequence[AnyModel], twins: Sequence[AnyModel]) -> None:
-    """An OptionError unless both have the same members, which know the same genres."""
+    """Raise an OptionError unless both have the same members, which know the same genres."""
     members = [
         [(type(member), member.config.lev_size, _genres(member)) for member in models_of]
         for models_of in (models, twins)
