@@ -131,7 +131,7 @@ def load_answers(
 def load_systems(
     paths: Sequence[Path], truth: Truth, *, missing_as_unanswered: bool = False
 ) -> list[Answers]:
-    """Several systems' answers, named by their files, or by their folders where those are alike."""
+    """The answers of several systems, named after their files, or folders if those are alike."""
     files = [_file_in(path_of(path), "answers.jsonl") for path in paths]
     names = [bare_stem(file) for file in files]
     if len(set(names)) < len(names) or names == ["answers"]:

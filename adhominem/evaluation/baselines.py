@@ -289,7 +289,7 @@ def _both_ways(order: int, first: str, second: str) -> tuple[float, float]:
 
 
 def _encoder() -> type:
-    """Variant H: it writes no end mark, whose cost would depend on the text's last words."""
+    """Variant H of PPMd: without an end mark, whose cost would depend on the last words."""
     library = evaluation_library("pyppmd", "pyppmd", "the compression baseline")
     encoder: type = library.Ppmd7Encoder
     return encoder

@@ -126,7 +126,7 @@ def shorten(name: str, most: int = _LONGEST_NAME) -> str:
 
 
 class Canvas:
-    """A figure with its title above, the panels, and the legend below, where it hides nothing."""
+    """A figure with its title above the panels, and its legend below, where it hides nothing."""
 
     def __init__(
         self, title: str, height: float, labels: Sequence[str], *, key: Sequence[str] = ()

@@ -475,7 +475,7 @@ class Entropies:
 def draw_entropy_curves(
     between_author: Sequence[float], within_author: Sequence[float], path: Path
 ) -> None:
-    """Write the paper's entropy curves: a value an epoch, in nats, for authors and documents."""
+    """Write the paper's entropy curves: one value per epoch, in nats, for authors and documents."""
     _entropy_figure(Entropies(between_author, within_author)).savefig(path, dpi=150)
 
 

@@ -174,7 +174,7 @@ def _remarks(answers: Answers) -> list[str]:
 
 @dataclass(frozen=True)
 class Leak:
-    """How well one shallow property ranks the pairs; 0.5 is chance, below it ranks backwards."""
+    """How well a shallow property ranks the pairs; 0.5 is chance, less ranks backwards."""
 
     name: str
     auc: float

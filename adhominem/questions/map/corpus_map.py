@@ -68,7 +68,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far Bayes factors and the authors' names agree, in pairs of documents."""
+    """How far Bayes factors and authors' names agree, in pairs of documents."""
 
     one_name: int  # pairs under one name
     one_name_above: int  # of them, with a Bayes factor above 1
@@ -78,7 +78,7 @@ class Agreement:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CorpusMap:
-    """All that the pictures of a corpus are drawn from."""
+    """All data that the pictures of a corpus are drawn from."""
 
     corpus: str
     documents: tuple[MappedDocument, ...]
@@ -117,7 +117,7 @@ class CorpusMap:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings; of the Bayes factors, those below the diagonal."""
+        """The map as plain lists, numbers and strings; only Bayes factors below the diagonal."""
         table = self.log10_bayes_factors.round(_DIGITS)
         data = to_json(self)
         nearest = data.pop("nearest")
@@ -149,10 +149,10 @@ def map_documents(
     remarks: Sequence[str] = (),
     watch: Watch = lambda what, total: nullcontext(lambda count: None),
 ) -> CorpusMap:
-    """Draw up the map of documents from their LEVs (documents, lev_size).
+    """The map of documents from their LEVs (documents, lev_size).
 
-    With a `prior_same_author`, groups by evidence are looked for, as `cluster` does. `remarks` go
-    before those that are made here. t-SNE is added where scikit-learn is installed.
+    With a `prior_same_author`, documents are grouped by evidence, as `cluster` does. `remarks`
+    precede those that are made here. t-SNE is added if scikit-learn is installed.
     """
     if not documents:
         raise OptionError("there is no document to draw; expected one or more")
@@ -225,10 +225,10 @@ def map_documents(
 
 
 def lev_products(parts: Sequence[Rows], population: Population | None) -> FloatArray:
-    """(documents, documents): scalar products of what the points stand for.
+    """(documents, documents): scalar products of the LEVs that the points represent.
 
-    `parts` are the LEVs (documents, lev_size) of each member. Each is centred and of unit length,
-    so that no member outweighs another by the size of its numbers.
+    `parts` are the LEVs (documents, lev_size) of each member. Each is centred and scaled to unit
+    length, so that no member outweighs another by the size of its numbers.
     """
     total = np.zeros((len(parts[0]), len(parts[0])))
     at = 0
@@ -246,7 +246,7 @@ def lev_products(parts: Sequence[Rows], population: Population | None) -> FloatA
 def projections(
     table: FloatArray, seed: int, on_picture: Callable[[int], None] = lambda count: None
 ) -> tuple[Projection, ...]:
-    """All that can be drawn of documents with these scalar products (documents, documents)."""
+    """All projections of documents with these scalar products (documents, documents)."""
     pca = principal_components(table)
     drawn = [pca]
     on_picture(1)
@@ -307,7 +307,7 @@ def _nearest(ranked: FloatArray) -> tuple[tuple[int, ...], ...]:
 
 
 def stated(log_bayes_factors: FloatArray, no_statement: BoolArray) -> FloatArray:
-    """(texts, texts): from those of all pairs (pairs,); 0 where no statement is made on a text."""
+    """(texts, texts): log Bayes factors from those of all pairs (pairs,); 0 without a statement."""
     factors = square(log_bayes_factors)
     factors[no_statement] = factors[:, no_statement] = 0.0
     np.fill_diagonal(factors, np.nan)
@@ -315,7 +315,7 @@ def stated(log_bayes_factors: FloatArray, no_statement: BoolArray) -> FloatArray
 
 
 def remarks_on_foreign(names: Sequence[str], meaning: str) -> Iterator[str]:
-    """Texts on which no statement is made, and what that means for the result."""
+    """A remark on texts without a statement, and what that means for the result."""
     if names:
         yield (
             "no statement is made on texts that are not running prose of a kind that the model "
@@ -326,7 +326,7 @@ def remarks_on_foreign(names: Sequence[str], meaning: str) -> Iterator[str]:
 def remarks_of(
     mapped: Sequence[MappedDocument], documents: Sequence[Document], has_population: bool
 ) -> list[str]:
-    """Cautions for the reader of the map: short or foreign texts, copies, no population."""
+    """Cautions for readers of the map: short or foreign texts, copies, no population."""
     remarks = []
     if short := [document.name for document in mapped if document.words < _SHORT_WORDS]:
         remarks.append(

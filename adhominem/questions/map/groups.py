@@ -1,7 +1,7 @@
 """How documents are drawn: a colour and a shape for each author, or a colour for each group.
 
-Without groups, an author has a marker of his own. With groups that were found by evidence, a group
-has a colour, and an author a shape: so one sees where the names and the evidence disagree.
+Without groups, each author has a marker. With groups that were found by evidence, a group has a
+colour, and an author a shape, which shows where the names and the evidence disagree.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adhominem.questions.map.corpus_map import CorpusMap
 
 
 def _polygon(corners: int, size: float) -> str:
-    """A regular one, with a corner above, as a path of an SVG."""
+    """A regular polygon with a corner at the top, as an SVG path."""
     angles = [2 * pi * at / corners for at in range(corners)]
     places = [f"{size * sin(angle):.3f},{-size * cos(angle):.3f}" for angle in angles]
     return f"M{'L'.join(places)}Z"
@@ -52,7 +52,7 @@ UNKNOWN_SHAPE = (  # a cross that leans
 
 @dataclass(frozen=True)
 class Marker:
-    """How the documents of an author, or those of an author in a group, are drawn."""
+    """The marker for the documents of an author, or for those of an author in a group."""
 
     author: str  # empty: those of whom no author is known
     color: str
@@ -64,7 +64,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the legend, which lights up its documents."""
+    """A line of the legend, which highlights its documents."""
 
     marker: Marker
     name: str
@@ -74,7 +74,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class DocumentMarkers:
-    """All markers, and what each document has."""
+    """All markers, and which of them each document has."""
 
     markers: list[Marker]
     marker_of: list[int]  # (documents,)
@@ -100,7 +100,7 @@ def markers(authors: Sequence[str]) -> list[Marker]:
 
 
 def draw_documents(corpus_map: CorpusMap) -> DocumentMarkers:
-    """By group, if groups were looked for, and by author otherwise."""
+    """The markers by group, if documents are grouped, and by author otherwise."""
     return _by_group(corpus_map) if corpus_map.clusters else _by_author(corpus_map)
 
 

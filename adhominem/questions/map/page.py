@@ -1,4 +1,4 @@
-"""The map of a corpus as one page for people: a single HTML file that fetches nothing.
+"""The map of a corpus as a page for people: a single HTML file that fetches nothing.
 
 The pictures are drawn by the page's script from data in the page, which are JSON without a single
 "<"; scripts and styles run only if the page's policy has their hash, so that no text of a corpus
@@ -72,7 +72,7 @@ def map_page(corpus_map: CorpusMap) -> str:
 
 
 def _data(corpus_map: CorpusMap, markers: DocumentMarkers) -> Markup:
-    """What the script draws, as JSON that no browser can take for markup."""
+    """The data that the script draws, as JSON that no browser can mistake for markup."""
     factors = corpus_map.log10_bayes_factors
     documents = [
         {
@@ -114,7 +114,7 @@ def _data(corpus_map: CorpusMap, markers: DocumentMarkers) -> Markup:
 
 
 def _short(name: str, author: str) -> str:
-    """A document's name without its author's, where it begins with it: for small places."""
+    """A document's name without its author's name in front: for small places."""
     for separator in ("/", "_-_", "_"):
         if author and name.startswith(prefix := f"{author}{separator}") and name != prefix:
             return name.removeprefix(prefix)
@@ -122,7 +122,7 @@ def _short(name: str, author: str) -> str:
 
 
 def _label(name: str, author: str) -> str:
-    """What stands beside a point: the author, and which text of theirs it is."""
+    """The label beside a point: the author, and which of their texts it is."""
     short = _short(name, author)
     return short if author.casefold() in short.casefold() else f"{author}: {short}"
 

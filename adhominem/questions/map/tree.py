@@ -28,7 +28,7 @@ LINKAGES = ("average", "complete", "single")
 
 @dataclass(frozen=True)
 class Join:
-    """Two groups that become one. Below `documents` an index is a document, then come the joins."""
+    """Two groups that become one. Indices below `documents` are documents, the others joins."""
 
     first: int
     second: int
@@ -39,9 +39,9 @@ class Join:
 def join_all(likeness: npt.ArrayLike, linkage: str = "average") -> tuple[Join, ...]:
     """The joins, the most alike first, from a symmetric (documents, documents) table.
 
-    By chains of nearest neighbours: n^2 steps and one copy of the table. These linkages never
-    make a join that is more alike than one inside it, so the order in which joins are found does
-    not matter.
+    The algorithm follows chains of nearest neighbours: n^2 steps and one copy of the table. These
+    linkages never make a join that is more alike than one inside it, so the order in which joins
+    are found does not matter.
     """
     if linkage not in LINKAGES:
         raise OptionError(f"the linkage is {linkage!r}; expected {', '.join(LINKAGES)}")
@@ -85,7 +85,7 @@ def join_all(likeness: npt.ArrayLike, linkage: str = "average") -> tuple[Join, .
 def _joined(
     table: FloatArray, sizes: FloatArray, first: int, second: int, linkage: str
 ) -> FloatArray:
-    """(documents,): how alike the union of two groups is to each other group."""
+    """(documents,): the likeness of the union of two groups to each other group."""
     if linkage == "complete":
         return np.asarray(np.minimum(table[first], table[second]))
     if linkage == "single":
@@ -95,7 +95,7 @@ def _joined(
 
 
 def _numbered(pairs: Sequence[tuple[float, int, int]], documents: int) -> tuple[Join, ...]:
-    """Joins of groups by their numbers; each pair has a document of either group."""
+    """Joins with the groups numbered; each pair names a document of either group."""
     group = np.arange(documents)
     joins: list[Join] = []
     for likeness, one, other in pairs:
@@ -107,10 +107,10 @@ def _numbered(pairs: Sequence[tuple[float, int, int]], documents: int) -> tuple[
 
 
 def leaf_order(joins: Sequence[Join], likeness: npt.ArrayLike) -> list[int]:
-    """The documents from the top of the drawing to its bottom: no two branches cross.
+    """The documents from the top of the drawing to its bottom, without crossing branches.
 
-    Each join can be drawn either way up. It is turned so that the documents that meet in its
-    middle are alike.
+    Each join can be drawn either way up. It is turned so that the documents that meet in its middle
+    are alike.
     """
     table = np.asarray(likeness, dtype=np.float64)
     orders: list[list[int]] = [[at] for at in range(len(joins) + 1)]

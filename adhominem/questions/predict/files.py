@@ -1,10 +1,10 @@
-"""Answers for a whole file of pairs, or for PAN's problem folders: PAN's main job.
+"""Answers for a whole file of pairs, or for PAN's problem folders: PAN's main task.
 
-The pairs are streamed: but for what tells double ids, and repeated texts of a population, memory
-does not grow with the file. Each distinct text is encoded once, as long as it is remembered, in
-worker processes if asked for. Answers go to OUTPUT.partial as they are found; a run that was killed
-reads them back, and answers what is new or has been changed since. At the end the file is moved to
-its name. A second run with the same output, at the same time, is refused.
+The pairs are streamed: apart from what detects duplicate ids, and repeated texts of a population,
+memory does not grow with the file. Each distinct text is encoded once, as long as it is cached, in
+worker processes if requested. Answers go to OUTPUT.partial as they are computed; a run that was
+killed reads them back, and answers what is new or has changed since. At the end the file is moved
+to its name. A second run with the same output, at the same time, is refused.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MAX_MEMORY = 200  # MB of LEVs that are kept, the latest ones
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a run of `predict` came to."""
+    """The counts and the output of a run of `predict`."""
 
     output: Path
     answers: int  # in the file now
@@ -80,16 +80,17 @@ def predict(
     """Write an answer for each pair or problem: `id`, `value`, `log_bayes_factor`.
 
     `cases` may be the path of PAN's `pairs.jsonl`, or with the format `pan15` that of PAN's problem
-    folders. `output` is a file, or a folder for `answers.jsonl`. `population` is where the texts
-    of a relevant population lie, or `input` for the path of the cases; the texts of a case are left
-    out of it for that case. Answers within 0.5 ± `delta` become 0.5. On a case with a text that is
-    not running prose of a kind that the model knows, and without a population on one that seems to
-    be of two genres, no statement is made: the log Bayes factor is 0, and the value 0.5.
+    folders. `output` is a file, or a folder for `answers.jsonl`. `population` is the path of the
+    texts of a relevant population, or `input` for the path of the cases; the texts of a case are
+    left out of it for that case. Answers within 0.5 ± `delta` become 0.5. No statement is made on a
+    case with a text that is not running prose of a kind that the model knows or, without a
+    population, on one that seems to be of two genres: the log Bayes factor is then 0, and the value
+    0.5.
 
-    `max_memory` is for the LEVs of texts that are kept in case they come again, in MB; the model
-    and the population take theirs besides. With the `engine` `ray`, texts are encoded on a Ray
-    cluster. What cannot be read or scored, or has the id of a case before it, goes to `skipped`;
-    without it, the first such thing is raised.
+    `max_memory` limits the cached LEVs of texts that may come again, in MB; the model and the
+    population take theirs in addition. With the `engine` `ray`, texts are encoded on a Ray cluster.
+    Cases that cannot be read or scored, or repeat an earlier id, are appended to `skipped`; without
+    it, the first of them raises.
     """
     output = path_of(output)
     if output.is_dir() or not output.suffix:
@@ -165,7 +166,7 @@ def _check_new(output: Path) -> None:
 
 @contextmanager
 def _listed_once(skipped: list[InputError] | None) -> Iterator[list[InputError] | None]:
-    """A list for what cannot be read of a population, which may be the input itself."""
+    """A list for unreadable texts of a population, which may also be the input."""
     unread: list[InputError] = []
     try:
         yield None if skipped is None else unread
@@ -201,7 +202,7 @@ def _population(
 
 @dataclass(frozen=True)
 class _Batch:
-    """Some cases of the input."""
+    """A batch of cases from the input."""
 
     cases: list[Case]
     digests: list[bytes]
@@ -248,7 +249,7 @@ def _factors(
 
 
 class _Levs:
-    """The LEVs of texts, each encoded once as long as it is remembered."""
+    """A cache of LEVs: each text is encoded once as long as it is cached."""
 
     def __init__(
         self,
@@ -269,7 +270,7 @@ class _Levs:
         self.encoded = 0
 
     def begin(self, documents: Sequence[Document]) -> list[bytes]:
-        """Have these documents encoded, unless they are or will be; the key of each."""
+        """Start to encode the documents that are neither cached nor being encoded; all keys."""
         keys = [_key(document) for document in documents]
         new = {
             key: document
@@ -282,7 +283,7 @@ class _Levs:
         return keys
 
     def encode(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-        """The LEV of each document, or why it has none: begun now, waited for when it is taken."""
+        """The LEV of each document, or its error; encoding starts now, results come later."""
         self.begin(documents)
         return self._waited_for(documents)
 
@@ -321,7 +322,7 @@ class _Levs:
     def of(
         self, cases: Sequence[Case], skipped: list[InputError] | None
     ) -> Iterator[tuple[Case, tuple[Levs, Levs]]]:
-        """The cases whose texts all could be encoded, with the LEVs of both their sides."""
+        """The cases whose texts could all be encoded, with the LEVs of both their sides."""
         levs = self._waited_for(_side_texts(cases))
         for case in cases:
             sides = [[(text, next(levs)) for text in side] for side in documents_of(case)]
@@ -342,7 +343,7 @@ class _Levs:
 
 
 def _size(lev: Levs | InputError) -> int:
-    """What is kept of a text, in bytes; about, for its objects and its key."""
+    """The approximate memory that caching a text takes, in bytes, objects and key included."""
     return _OBJECTS + (0 if isinstance(lev, InputError) else lev.nbytes)
 
 

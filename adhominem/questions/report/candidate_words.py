@@ -21,7 +21,7 @@ _OF_ONE = "none of them wrote it (H_0)"
 
 @dataclass(frozen=True)
 class CandidateRow:
-    """A candidate as the page has it, and the report on the disputed texts and this candidate's."""
+    """A candidate as the page shows them, with the report on their texts and the disputed ones."""
 
     label: str  # H_1
     name: str
@@ -32,7 +32,7 @@ class CandidateRow:
 
     @property
     def factor(self) -> str:
-        """The log10 Bayes factor."""
+        """The log10 Bayes factor as it is shown."""
         return signed(self.report.log10_bayes_factor)
 
 
@@ -107,7 +107,7 @@ def _result(rows: Sequence[CandidateRow]) -> list[tuple[str, ...]]:
 
 
 def _versus(report: CandidatesReport) -> list[str]:
-    """The candidate with the greatest Bayes factor beside each of the others."""
+    """The candidate with the greatest Bayes factor compared with each of the others."""
     numbered = list(enumerate(report.propositions, start=1))
     best = max(numbered, key=lambda row: row[1].report.log10_bayes_factor)
     sentences = []
@@ -155,7 +155,7 @@ def _other_priors(
 
 
 def _validated(rows: Sequence[CandidateRow]) -> list[tuple[str, ...]]:
-    """How often cases of known authors have as great a Bayes factor, the wrong way."""
+    """How often cases of known authors have as great a misleading Bayes factor."""
     table: list[tuple[str, ...]] = []
     for row in rows:
         facts = row.report.validation
@@ -174,7 +174,7 @@ def _validated(rows: Sequence[CandidateRow]) -> list[tuple[str, ...]]:
 
 
 def _warned(report: CandidatesReport) -> list[str]:
-    """Warnings of the case, and of its candidates: what all have in common is said once."""
+    """Warnings of the case and of its candidates; those in common are listed once."""
     said: dict[str, list[str]] = {}
     for proposition in report.propositions:
         for caution in proposition.report.warnings:

@@ -1,4 +1,4 @@
-"""Texts of known authors that cases are made of, and a population that is by other people."""
+"""Texts of known authors to make cases from, and a population by other people."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ from adhominem.verify.verifier import Verifier
 
 @dataclass(frozen=True)
 class StudyMaterial:
-    """Texts as they are compared, and what a study says of each."""
+    """The texts to compare, and their entries in the study."""
 
     documents: list[Document]
     texts: list[StudyText]
 
     def of(self, places: Sequence[int]) -> StudyMaterial:
-        """The texts at these places alone."""
+        """The texts at these indices."""
         return StudyMaterial(
             [self.documents[at] for at in places], [self.texts[at] for at in places]
         )
 
     def without_copies(self) -> tuple[StudyMaterial, list[str]]:
-        """Each text once, without passages that several share, and what is to be said of that.
+        """Each text once, without passages that several share, and remarks on what was removed.
 
-        A text that stands there under two authors' names is left out altogether: by whom is it?
+        A text that occurs under two authors' names is left out altogether, since its author is
+        unclear.
         """
         copies, doubtful = set(), set()
         for pair in find_duplicates([fingerprint(document.text) for document in self.documents]):
@@ -63,7 +64,7 @@ def read_material(
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None],
 ) -> StudyMaterial:
-    """All texts of known authors, each cut to its first `words`."""
+    """All texts of known authors, each cut to its first `words` words."""
     material = StudyMaterial([], [])
     for document in read_documents(place, skipped=skipped):
         text = document.text if words is None else first_words(document.text, words)
@@ -90,7 +91,7 @@ def read_population_by_others(
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None],
 ) -> Population:
-    """A population by others than those who wrote the material, as far as can be told."""
+    """A population by others than the authors of the material, as far as can be checked."""
     members: list[Document] = []
 
     def encode_noted(batch: Sequence[Document]) -> Iterator[Levs | InputError]:
