@@ -47,7 +47,7 @@ class Answers:
     """A system's answers to the pairs of a set, in the order of the truth."""
 
     name: str
-    value: FloatArray  # (pairs,): the probability of one author; 0.5 is no answer
+    value: FloatArray  # (pairs,): the probability of one author; 0.5 means no answer
     log_bayes_factor: FloatArray  # (pairs,): in nats
     same_author: BoolArray  # (pairs,): the truth
     given: bool = True  # whether the Bayes factors were given; if not, they are odds of the values

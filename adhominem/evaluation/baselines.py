@@ -1,4 +1,4 @@
-"""Rival systems: what a verifier must beat to be worth its trouble.
+"""Rival systems, which a verifier must beat to be worth its trouble.
 
     naive        PAN's: how alike two texts are in their runs of four characters
     compression  PAN's second: how well a model of one text compresses the other, after Teahan and
@@ -41,7 +41,7 @@ _PAIRS_AT_ONCE = 16  # to a worker
 class Predictions:
     """A baseline's answers to pairs."""
 
-    value: FloatArray  # (pairs,): PAN's answers, in [0, 1]; 0.5 is no answer
+    value: FloatArray  # (pairs,): PAN's answers, in [0, 1]; 0.5 means no answer
     log_bayes_factor: FloatArray | None = None  # (pairs,), in nats; None: it knows no probabilities
 
     def __post_init__(self) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SMALL = 7.5  # points
 LOG_10 = np.log(10)
-UNIT = (-0.015, 1.015)  # limits of an axis from 0 to 1 on which lines at its ends are seen
+UNIT = (-0.015, 1.015)  # limits of an axis from 0 to 1 that keeps lines at its ends visible
 _WIDTH, _LEGEND_ROW, _TITLE = 5.6, 0.15, 0.3  # inches; the width of a page's text
 _DIGITS = 6  # of places, as shares of the figure
 _LONGEST_NAME = 48  # characters that fit into a line of the legend beside a number

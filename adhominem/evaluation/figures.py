@@ -59,7 +59,7 @@ _MOST_BINS, _FEWEST_BINS = 40, 9
 _RATES = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
 _PRIORS = np.linspace(-2.5, 2.5, 101)  # log10 odds
 _DOTTED = "...."
-_BELOW_ONE = 0.6  # where a logarithmic axis of numbers begins, so that a 1 is seen
+_BELOW_ONE = 0.6  # where a logarithmic axis of numbers begins, so that a 1 is visible
 _HIGHEST_COST = 2.0  # bits that the axis shows at most
 
 Draw = Callable[[Sequence[Answers]], "Figure"]
@@ -245,7 +245,7 @@ def draw_det(systems: Sequence[Answers], title: str) -> Figure:
     canvas = Canvas(title, 4.4, labels, key=["chance"])
     (axes,) = canvas.axes()
     low, high = _det_range(systems, max(equal))
-    ends = _deviates(np.array([low, high])) - [0.06, 0]  # what is drawn at the rim is seen
+    ends = _deviates(np.array([low, high])) - [0.06, 0]  # keeps what is drawn at the rim visible
     axes.plot(ends, ends, color=GREY, linewidth=0.6)  # where both rates are equal
     (chance,) = axes.plot([-5, 5], [5, -5], color=GREY, linewidth=0.8, linestyle=":")
     handles = []

@@ -201,8 +201,8 @@ def check_leaks(
     """The AUC of each shallow property alone; all arrays are (pairs,).
 
     In PAN 2020's large set, two texts of one fandom are always by different authors: a system that
-    learns this looks good and knows nothing. A set is sound if neither the topics nor the lengths
-    of a pair predict its label.
+    learns this looks good but knows nothing about authors. A set is sound if neither the topics nor
+    the lengths of a pair predict its label.
     """
     shorter = np.minimum(first_length, second_length)
     properties = {

@@ -89,7 +89,7 @@ class StudyConditions(Options):
     population: Annotated[str, OneOf("none", "input", "given")] = "none"
     population_source: str = ""  # where a given one is from
     population_sha256: str = ""
-    population_size: CountFrom1 | None = None  # drawn anew for each case; None: all there are
+    population_size: CountFrom1 | None = None  # drawn for each case; None for all
     most_cases: CountFrom1 | None = None  # of each class
     seed: Seed = 0
     resamples: Count = 1000
@@ -249,8 +249,8 @@ def measure_cases(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[
 def _extremes(measures: dict[str, float]) -> list[str]:
     """Exact intervals for rates of 0 or 1, which bootstrap resamples cannot vary.
 
-    They assume independent cases: how far the cases of one author depend on each other cannot be
-    seen where all turn out alike.
+    They assume independent cases: how far the cases of one author depend on each other does not
+    show where all turn out alike.
     """
     return [name for name in measures if name.startswith("misleading") and measures[name] in (0, 1)]
 

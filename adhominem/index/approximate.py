@@ -1,11 +1,11 @@
-"""Approximate log Bayes factors of one text with many: all that a search computes from LEVs.
+"""Approximate log Bayes factors of one text with many: what a search computes from LEVs.
 
-The population of an index is large, so c is the same for all of its texts. What a member says of
-two single texts is then a quadratic form: a constant, squares of either, and products of both, with
-weights that depend on nothing but the texts' lengths. So what is known of each text by itself is
-computed once (`Points`), with what it usually has with others (the S-norm); of two texts, only the
-product of their LEVs is new. What a text does to its own population is left out, except for what it
-has with others in it.
+The population of an index is large, so c is the same for all of its texts. A member's score of two
+single texts is then a quadratic form: a constant, squares of either, and products of both, with
+weights that depend only on the texts' lengths. So all terms of a single text are computed once
+(`Points`), with its usual scores with others (the S-norm); for a pair of texts, only the product of
+their LEVs is new. The effect of a text on its own population is left out, except for its scores
+with the population's other texts.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from adhominem.score.products import MemberTexts, PopulationPart, products
 from adhominem.score.scorer import Scorer, log_tokens_of
 from adhominem.score.three_level import Comparison, Terms
 
-_LENGTHS = np.linspace(np.log(60), np.log(20_000), 128)  # log tokens that weights are known of
+_LENGTHS = np.linspace(np.log(60), np.log(20_000), 128)  # log tokens that weights are computed for
 _HIT = 2.0  # deviations above what is usual: codes are right for such texts
 
 
-# What a member says of two texts
+# A member's score of two texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class GenreForm:
         )
 
     def weights(self, first: FloatArray, second: FloatArray) -> PairWeights:
-        """The weights of pairs of texts with these log lengths, (pairs,) each."""
+        """The weights of pairs of texts with these log lengths, (pairs,) for each side."""
         levels, size = self.member.levels, self.member.genres.directions
         part, rest = levels.genre_part, levels.rest
         noises = noise_of(first), noise_of(second)
@@ -132,7 +132,7 @@ class LayerForm:
 
     def __init__(self, member: LayerMember, part: PopulationPart) -> None:
         self.member, self._part, self.unit = member, part, 1.0
-        # Products of LEVs count for nothing.
+        # Products of LEVs have no weight.
         self.centre = np.zeros(member.lev_size)
         self.basis = np.zeros((member.layer.lev_size, member.lev_size))
 
@@ -170,10 +170,10 @@ class Points:
     """What scores need of each text, (texts, members) unless stated; LEVs are not in it."""
 
     to_centre: Array32  # the product of a LEV with c, less half the square of c
-    scales: Array32  # what a text's distance from c is multiplied by
+    scales: Array32  # the factor of a text's distance from c
     squares: Array32  # the squared distance from c in the rest, times that
     log_tokens: Array32  # (texts,)
-    usual: Array32  # (texts,): the mean of what a text has with texts by others
+    usual: Array32  # (texts,): the mean score of a text with texts by others
     deviations: Array32  # (texts,)
     places: AnyFloats  # (texts, directions of all members): coordinates, times the scales
 
@@ -286,7 +286,7 @@ class ApproximateScorer:
         members = []
         for at, (form, part) in enumerate(zip(self.forms, self.columns, strict=True)):
             mine, theirs = point.places[0, part], points.places[:, part]
-            # By texts of each length with this one, and by this one with each of them.
+            # From texts of each length with this one, and from this one with each of them.
             here = form.weights(_LENGTHS, _LENGTHS[length])
             back = form.weights(_LENGTHS[length], _LENGTHS)
             alone = back.square * point.squares[0, at] + back.place_square @ mine**2

@@ -1,12 +1,12 @@
-"""What chance brings up: Bayes factors of texts by different people, measured on the index itself.
+"""False hits: Bayes factors of texts by different people, measured on the index itself.
 
-Two measurements. Pairs of texts by different people, drawn at random, show how often a Bayes factor
-is as large as that; but among a million texts, what one pair in a hundred thousand does matters. So
-some texts are searched for: all that comes up by other people are false hits. Beyond that,
-the number of false links is extrapolated (`tail`).
+There are two measurements. Pairs of texts by different people, drawn at random, show how often a
+Bayes factor is at least that large; but among a million texts, one pair in a hundred thousand
+matters. So some texts are searched for, and everything found by other people is a false hit. Beyond
+that, the number of false links is extrapolated (`tail`).
 
-Where no author is known, texts are taken to be by different people: among many authors, two
-texts drawn at random nearly always are.
+Where no author is known, texts are assumed to be by different people: among many authors, two texts
+drawn at random nearly always are.
 """
 
 from __future__ import annotations

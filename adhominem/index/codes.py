@@ -1,16 +1,17 @@
-"""Codes: what engines look through, and how they are made.
+"""Codes: the vectors that engines scan, and how they are made.
 
-An inner product stands for the approximate log Bayes factor of two texts:
+An inner product represents the approximate log Bayes factor of two texts:
 
     the sum over members of  a_i a_q z_i z_q  +  what text i adds  +  what text q adds
 
-where z is how far a text is from c. The weights a are what products count for two texts like this
-one, their roots: the geometric mean stands for what two texts that are not alike count.
+where z is the distance of a text from c. The weights a are the square roots of the weights of
+products of two texts like this one: their geometric mean approximates the weight for two unlike
+texts.
 
 The *code* of a text is that point with fewer numbers, a byte each: first what the text adds by
 itself, then the point along the directions in which texts of the index differ most, those of the
-largest spread first. Engines look through the first numbers of all codes; all numbers of the
-candidates that they bring up decide which of these are scored.
+largest spread first. Engines scan the first numbers of all codes; all numbers of the
+candidates that they find decide which of these are scored.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from adhominem.verify.verifier import Verifier
 
 SIZE = 768  # numbers of a code
 SAMPLE = 2_048  # texts that show the directions roughly
-_STARTED = 1_024  # directions that are looked for, so that the first ones come out well
-_FOLDED = 1 << 15  # places that more of them are folded to, before directions are sought
-_RANGE = 5.0  # deviations that a byte reaches to
-_FLAT = 1e-6  # of the largest spread: directions with less of it are none
+_STARTED = 1_024  # directions to compute, so that the first ones are accurate
+_FOLDED = 1 << 15  # places that more numbers are folded to, before directions are computed
+_RANGE = 5.0  # deviations that a byte covers
+_FLAT = 1e-6  # of the largest spread: directions with less are dropped
 _LEAST = 1e-9
-_FEW = 8  # sparse rows: more of them are made plain for a product
+_FEW = 8  # sparse rows: more are unpacked for a product
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +119,7 @@ class Coder:
         return np.clip(np.rint(plain / self.steps), -127, 127).astype(np.int8)
 
     def query(self, levs: Levs, points: Points) -> Array32:
-        """(texts, numbers): the vectors to multiply codes with to find similar texts."""
+        """(texts, numbers): the vectors to multiply codes with to find texts like these."""
         ones = np.ones((len(levs), 1), np.float32)
         return np.asarray(np.concatenate([ones, self.along(levs, points)], 1) * self.steps)
 

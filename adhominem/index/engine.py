@@ -1,13 +1,13 @@
 """Finding candidates: the texts whose codes have the largest products with a query's.
 
-`Engine` is the protocol: `Scan` looks through all codes on this machine, in C or in NumPy, and
-`milvus.MilvusEngine` asks a server. An engine is given the first numbers of each code, as many as
-it looks through, from -127 to 127; to the products that it answers with, those of the other numbers
-are added (`row_products`). It may miss some texts, since whatever it brings up is ranked again.
+`Engine` is the protocol: `Scan` scans all codes on this machine, in C or in NumPy, and
+`milvus.MilvusEngine` asks a server. An engine gets the first numbers of each code, as many as it
+scans, from -127 to 127; the products of the other numbers are added to those that it returns
+(`row_products`). It may miss some texts, since its candidates are ranked again anyway.
 
-What else goes through many texts in threads is here, too: products of chosen texts, by their
-numbers, all over the index. In C the arrays of all shards are handed over at once; in NumPy the
-chosen rows of each shard are taken out of it.
+This module also contains what else runs over many texts in threads: products of chosen texts, by
+their numbers, all over the index. In C the arrays of all shards are passed at once; in NumPy the
+chosen rows of each shard are copied.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from adhominem.processes import cores
 
 Codes = npt.NDArray[np.int8]  # (texts, numbers)
 Shards = tuple[npt.NDArray[Any], ...]  # the arrays of a kind, one for each shard
-SCANNED = 256  # numbers of a code that are looked through here
+SCANNED = 256  # numbers of a code that are scanned here
 _BLOCK = 16_384  # codes that NumPy multiplies at once
 _LANES = 16  # codes that lie side by side for the part in C
 _TOGETHER = 8  # queries that it multiplies at once
@@ -44,7 +44,7 @@ class Engine(Protocol):
     """Finds candidates for queries."""
 
     most: int  # texts that it can answer with
-    scanned: int  # numbers of a code that it looks through: it holds no more of them
+    scanned: int  # numbers of a code that it scans: it holds no more
 
     def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
         """(queries, k) twice: the texts whose codes have the largest products, and these products.
@@ -201,7 +201,7 @@ def largest(values: Array32, count: int) -> IntArray:
         return np.arange(len(values))
     least = np.partition(values, len(values) - count)[len(values) - count]
     chosen = np.flatnonzero(values >= least)
-    equal = np.flatnonzero(values[chosen] == least)  # of these, some may be too many
+    equal = np.flatnonzero(values[chosen] == least)  # some of these may be too many
     return np.delete(chosen, equal[len(equal) - (len(chosen) - count) :])
 
 
@@ -231,7 +231,7 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(cores(), "index", _begin)
 
 
-if hasattr(os, "register_at_fork"):  # the threads of a process do not live on in its children
+if hasattr(os, "register_at_fork"):  # a forked process does not inherit threads
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 

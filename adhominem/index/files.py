@@ -1,11 +1,11 @@
 """The files of an index: written whole, read without being loaded.
 
-    index.json               the manifest: which other files count, with their sizes and hashes
-    texts-000001.safetensors a shard: packed LEVs, and what is known of each text
-    codes-000001-ab12.safetensors  the same texts as short codes, for finding candidates
+    index.json               the manifest: all other valid files, with their sizes and hashes
+    texts-000001.safetensors a shard: packed LEVs, and the metadata of each text
+    codes-000001-ab12.safetensors  these texts as short codes, for finding candidates
 
 A file counts once the manifest names it, and the manifest is replaced in one move, after the file
-is on the disk. So whatever happens, a shard is there as a whole or not at all.
+is on the disk. So whatever happens, a shard is complete or absent.
 
 Nothing damaged is used. The manifest has a checksum of itself and of the header of each file, and a
 header has one of each array, which is compared when the file is opened. Only what is large, and

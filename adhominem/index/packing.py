@@ -1,11 +1,11 @@
-"""LEVs in little space: a byte a number, and of sparse rows only what is not zero.
+"""Packed LEVs: one byte per number, and only the nonzero numbers of sparse rows.
 
-dense   (documents, size) whole numbers from -127 to 127, and a scale for each row
-sparse  for each number that is not zero how far it is from the one before it, a byte as a rule,
-        and the root of the number, a byte: so small numbers, which are many, lose no more than
-        large ones; a step that is too far for a byte is made in several, with zeros
+dense   (documents, size) integers from -127 to 127, and a scale for each row
+sparse  for each nonzero number its distance from the one before it, usually a byte, and the root
+        of the number, a byte: so small numbers, which are many, lose no more than large ones; a
+        step too far for a byte is made in several, with zeros
 
-A text that is searched for is packed, too: so it is seen exactly as if it were in the index.
+A text that is searched for is packed, too, and so is treated exactly as if it were in the index.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Searching an index: candidates by their codes, ranked by their LEVs, scored by the model.
 
-what ranks   what              by what                           and leaves
-engine       all texts         the first numbers of codes        a share, or some ten thousand
-codes        these             all numbers of codes              a quarter, or some ten thousand
-LEVs         as many as are    the approximate log Bayes factor  a few more than are asked for
+ranked by    texts             score                             remaining
+engine       all               the first numbers of codes        a share, or some ten thousand
+codes        the remaining     all numbers of codes              a quarter, or some ten thousand
+LEVs         as many as are    the approximate log Bayes factor  a few more than requested
              needed: `expected_misses`
-the model    these             the calibrated log Bayes factor   those asked for
+the model    the remaining     the calibrated log Bayes factor   as many as requested
 """
 
 from __future__ import annotations

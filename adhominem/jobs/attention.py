@@ -22,11 +22,11 @@ from adhominem.paper.runtime import Encoded
 from adhominem.statistics import student_quantile
 from adhominem.verify.verifier import load
 
-# Of a word: its tokens, its documents, the attention it gets, the attention it would get by its
-# frequency; and for the interval the squares of these two, and their product.
+# For each word: its tokens, its documents, its attention, the attention its frequency explains and,
+# for the interval, the squares of these two, and their product.
 Sums = FloatArray
 
-_FEWEST_DOCUMENTS = 5  # that a word must stand in: a ratio of fewer says more of the text
+_FEWEST_DOCUMENTS = 5  # that must contain a word: a ratio from fewer says more about the texts
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class WordAttention:
     """How much attention a token type gets in a corpus."""
 
     word: str
-    tokens: int  # of the network that sees most of them
-    documents: int  # that it stands in
+    tokens: int  # as the network that counts most of them has it
+    documents: int  # that contain it
     ratio: float  # of its attention to what its frequency explains
     low: float  # 95 % interval of the ratio, over documents
     high: float

@@ -1,11 +1,11 @@
 """Data made from corpora: what `adhominem prepare`, `split`, `pairs` and `encode` do.
 
-LEVs in a .npz file are their numbers that are not zero, as SciPy's CSR matrices keep them:
+A .npz file holds the nonzero numbers of LEVs, as SciPy's CSR matrices do:
 
     lev_values  (numbers,)        the numbers of all LEVs, one LEV after another
-    lev_places  (numbers,)        which of the numbers of its LEV each is
-    lev_starts  (documents + 1,)  where each LEV begins, and the end
-    lev_size    ()                how many numbers a LEV has, with the zeros
+    lev_places  (numbers,)        the index of each number in its LEV
+    lev_starts  (documents + 1,)  the start of each LEV, and the end of the last
+    lev_size    ()                the length of a LEV, zeros included
 
 Files of older versions hold plain LEVs, `lev` (documents, lev_size).
 """
@@ -38,7 +38,7 @@ from adhominem.text.writing import locked, replaced_file
 Row = tuple[str, Document, Levs]  # the corpus, the text, its LEV
 Write = Callable[[Sequence[Row]], None]
 
-_AT_ONCE = 256  # documents whose LEVs are made plain
+_AT_ONCE = 256  # documents whose LEVs are unpacked
 _LABELS = ("corpus", "author", "topic", "work", "id")
 
 

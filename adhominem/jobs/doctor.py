@@ -43,7 +43,7 @@ class Library:
 
     name: str
     requirement: str  # like >=1.26; empty: any version
-    version: str | None  # that is installed; None: none is
+    version: str | None  # the installed version; None if it is missing
     fits: bool
 
 
@@ -83,10 +83,10 @@ class Checkup:
     cores: int
     threads: dict[str, str]  # environment variables that limit the threads of a product
     compiled: dict[str, bool]  # the parts in C, and whether they run
-    kernel: str  # the same in a sentence
+    kernel: str  # their state in a sentence
     scratch: str  # where temporary files go. There is no cache
     scratch_free_bytes: int
-    problems: tuple[str, ...]  # each with what to do; nothing works as it should with any of them
+    problems: tuple[str, ...]  # each with its remedy; with any of them, the installation is broken
 
 
 def examine(model: str | Path | None = None) -> Checkup:

@@ -19,9 +19,10 @@ from adhominem.verify.cautions import passages_taken_out
 from adhominem.verify.verifier import Verifier
 
 MOST_DOCUMENTS = 1_000
-# A few texts are often by fewer people, and a bad population of their own: what two by one author
-# have in common then counts as the genre's. So many are better with it than without if the model
-# does not know the genre; if it does, it takes twice as many (`benchmarks/clustering.py --small`).
+# A few texts are often by fewer people, and then a poor population for each other: what two texts
+# by one author have in common is taken for the genre. From this number on, the population helps if
+# the model does not know the genre; if it does, from twice as many (`benchmarks/clustering.py
+# --small`).
 FEWEST_FOR_POPULATION = 15
 
 
@@ -33,7 +34,7 @@ class EncodedCorpus:
     documents: list[Document]
     levs: Levs  # (documents, lev_size)
     population: Population | None
-    population_name: str  # `input`: the documents themselves; `none`; or where it was read
+    population_name: str  # `input` for the documents themselves; `none`; or its path
     remarks: list[str]
     are_few: bool = False  # too few to be their own population, and no other was given
 

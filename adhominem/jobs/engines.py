@@ -93,7 +93,7 @@ class Sharded:
         self._engine, self._folder, self._model = engine, folder, verifier.sha256
         self.ahead = engine.ahead
         folder.mkdir(parents=True, exist_ok=True)
-        # Looked at once: a machine that has asked for a file in vain may remember for a minute.
+        # Listed once: a machine may remember for a minute that a file did not exist.
         self._finished = {file.name.removesuffix(_LEVS) for file in folder.glob(f"*{_LEVS}")}
         self._begun: set[str] = set()
         self._handed_out: set[str] = set()

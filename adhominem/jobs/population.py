@@ -37,7 +37,7 @@ def read_population(
     that recur are removed. Texts that cannot be read, or contain no word, are appended to
     `skipped`; without it, the first of them raises.
     """
-    # By whomever: what a truth beside them lacks belongs to it, too.
+    # By any author: texts that the truth beside them lacks are included, too.
     documents = read_documents(path, author_required=False, labelled=False, skipped=skipped)
     drawn, _ = draw(_distinct(documents), _MOST_TEXTS, seed)
     texts, recurring = without_recurring(in_order(drawn))

@@ -26,18 +26,18 @@ from adhominem.verify.encoding import Begun
 from adhominem.verify.verifier import Verifier, load
 
 Item = TypeVar("Item")
-Encode = Callable[[Sequence[Document]], Iterator[Levs | InputError]]  # an EncoderPool, at least
-# The LEVs there are (documents without errors, lev_size); of each document, why it has none.
+Encode = Callable[[Sequence[Document]], Iterator[Levs | InputError]]  # an EncoderPool, or a function
+# LEVs (documents without errors, lev_size), and for each document its error or None.
 Answer = tuple[Levs, list[InputError | None]]
 
-# Of texts: less is encoded sooner than processes have started and read the model. About 2 seconds.
+# In texts: fewer are encoded before processes have started and read the model, about 2 seconds.
 _LONG_WORK = 2_000_000  # characters
-# What is encoded together, whoever does it: a LEV may depend on its company by a rounding error.
+# The texts encoded together, wherever: a LEV may depend on the rest of its batch by rounding.
 _DOCUMENTS_AT_ONCE = 64
 _CHARACTERS_AT_ONCE = 1_000_000
-_BEGUN_AT_ONCE = 16  # the same for a GPU: all workers have work while it has the texts before
+_BEGUN_AT_ONCE = 16  # for a GPU: all workers are busy while it runs the texts before
 _NO_LEVS = Levs(())
-_BATCH = 512  # documents that are asked for at once
+_BATCH = 512  # documents requested at once
 
 
 class EncoderPool(Protocol):

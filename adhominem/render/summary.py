@@ -1,4 +1,4 @@
-"""What stands beside every heat map: the number, and what it does and does not say."""
+"""The words beside every heat map: the number, and what it does and does not say."""
 
 from __future__ import annotations
 

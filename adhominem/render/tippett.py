@@ -18,7 +18,7 @@ from adhominem.render.templates import markup
 
 _LOG_10 = log(10)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40.0, 468.0, 44.0, 228.0  # of the panel
-_MOST_STEPS = 600  # more could not be seen
+_MOST_STEPS = 600  # more would not be visible
 _LEFT_OUT = 0.005  # of the Bayes factors, at either end
 _STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)  # between two ticks
 _MOST_TICKS = 9

@@ -84,7 +84,7 @@ def calibrate_model(
     texts = read_sets(sets, skipped)
     folder = changeable_folder(folder, "calibrate")
     _check_authors(folder, {text.author for documents in texts.values() for text in documents})
-    # A notice that recurs under the texts of a set says nothing of their authors.
+    # A notice that recurs under the texts of a set says nothing about their authors.
     material = [
         CaseTexts(name, without_recurring(documents)[0], lengths)
         for name, documents in texts.items()
@@ -106,7 +106,7 @@ def _calibrate(
     on_documents: Callable[[int], None],
 ) -> CalibrationReports:
     card = read_card(folder)
-    # As if it had never been calibrated: what it was calibrated to before must not count twice.
+    # As if never calibrated: an earlier calibration must not count twice.
     scorer = Scorer.of([member.scorer for member in verifier.members], None, name=verifier.name)
     names = tuple(of_set.name for of_set in material)
     parts: list[CasePart] = []

@@ -2,8 +2,8 @@
 
     FOLDER/checkpoint-000012/   model, optimiser (two files) and best weights, as safetensors
     FOLDER/latest.json          where the run stood, and the number of the one that counts
-    FOLDER/log.jsonl            the course of the run, a line an epoch
-    FOLDER/tensorboard/         the same as curves
+    FOLDER/log.jsonl            the course of the run, a line per epoch
+    FOLDER/tensorboard/         these as curves
 
 The pointer is replaced in one move after all files of a checkpoint are written, so a kill at any
 moment leaves the checkpoint before it. No file holds more than one copy of the weights.
@@ -47,7 +47,7 @@ _DAMAGE = (
 )
 
 
-# What may be changed when a run is resumed; all else would make it another run.
+# What may change when a run is resumed; any other change would make it another run.
 _FREE_SETTINGS = {
     *("epochs", "patience", "learning_rate", "final_learning_rate", "decay_epochs"),
     *("clip_norm", "checkpoint_minutes"),
@@ -99,7 +99,7 @@ class Progress:
     log_lines: Count = 0
     number: Count = 0  # of the checkpoint
     adam_step: Count = 0
-    fingerprint: str = ""  # what the run is a run of
+    fingerprint: str = ""  # identifies the settings and data
 
     def count(self, losses: dict[str, float]) -> None:
         """Count one more step, with its losses."""

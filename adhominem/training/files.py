@@ -46,7 +46,7 @@ from adhominem.text.streams import read_text
 from adhominem.text.writing import check_output, locked, write_folder
 from adhominem.training.fit_genres import fit_genres
 
-# Looked for before the first step: the last ones are needed when all the work is done.
+# Checked before the first step: the last of them are only needed when all the work is done.
 _LIBRARIES = ("torch", "safetensors", "matplotlib")
 
 
@@ -89,7 +89,7 @@ def train(
     picked = pick_device(device)
     with locked(output) if first else nullcontext(), distributed.process_group(picked):
         finished, output, work = _places(Path(output), configs, resume)
-        distributed.wait()  # until all have looked; from here on the first one writes
+        distributed.wait()  # until all have checked; from here on the first process writes
         if isinstance(config, NgramConfig) and not finished:
             train_ngrams(Task(corpus, dev, config, work, picked, on_event), output)
         elif not finished:

@@ -100,7 +100,7 @@ class CaseTexts:
         self.documents = list(whole)  # the first are the whole texts
         self._whole = len(whole)
         self._cut = np.arange(len(whole))  # where the cut version of a text is, or the text itself
-        self._sources = list(range(len(whole)))  # the whole text that each is, or is cut from
+        self._sources = list(range(len(whole)))  # the whole text that each is or was cut from
         self._joined: dict[int, tuple[int, ...]] = {}  # of each long text, what it is made of
         for at, document in enumerate(whole):
             words = len(document.text.split())
@@ -414,7 +414,7 @@ def documents_of(name: str, texts: LabelledTexts) -> tuple[list[Document], int]:
     if not unnamed:
         return documents, 0
     author_of = {text.text: text.author for text in documents if text.author}
-    same: dict[str, str] = {}  # authors who are another one under a name that was made up
+    same: dict[str, str] = {}  # made-up names of authors, and whose they are
 
     def author(text: str) -> str:
         known_as = author_of[text]

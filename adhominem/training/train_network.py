@@ -178,7 +178,7 @@ class _NetworkRun:
         scored = {name: score_pairs(self.model, pairs) for name, pairs in self.dev.items()}
         scores = {name: summarise(pair_scores) for name, pair_scores in scored.items()}
         scores = distributed.from_first(scores)
-        # Judged by what was learnt.
+        # Evaluated by what was learnt.
         measure = "cosine_auc" if self.task.config.loss.by_cosine else "bayes_factor_auc"
         mean = float(np.mean([row[measure] for row in scores.values()])) if scores else None
         if mean is None or mean > progress.best_score:

@@ -1,10 +1,11 @@
-"""Take over the calibration of a twin: of the same model, trained on fewer authors.
+"""Take over the calibration of a twin: the same model, trained on fewer authors.
 
 Authors that a model was trained on cannot calibrate it: it is surer of them than of others. So some
-are kept back, and it never learns from these. A twin saves them: it is trained on a part of the
-authors and calibrated by the rest; the model itself is trained on all, with the same settings, and
-its scores are taken to be worth what the twin's are. It has seen more authors, so if anything it
-ranks better than they say. Whether that holds can be checked with authors that neither has seen.
+authors would have to be kept back, and the model would never learn from them. A twin avoids this:
+it is trained on a part of the authors and calibrated with the rest; the model itself is trained on
+all, with the same settings, and its scores are assumed to be worth what the twin's are. It has seen
+more authors, so if anything it ranks better than its calibration says. Whether that holds can be
+checked with authors that neither has seen.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Agreement:
     """How far Bayes factors and authors' names agree, in pairs of documents."""
 
     one_name: int  # pairs under one name
-    one_name_above: int  # of them, with a Bayes factor above 1
+    one_name_above: int  # of these, with a Bayes factor above 1
     two_names: int
     two_names_below: int  # of them, with a Bayes factor below 1
 
@@ -88,7 +88,7 @@ class CorpusMap:
     joins: tuple[Join, ...]  # by log10 Bayes factor
     order: tuple[int, ...]  # of the documents beside the tree
     linkage: str
-    population: str  # `input`: the documents themselves; `none`; or where it was read
+    population: str  # `input` for the documents themselves; `none`; or its path
     population_texts: int  # 0: none
     bounds: tuple[float, float] | None  # log10 Bayes factors beyond are not reported
     calibrated: bool
@@ -97,7 +97,7 @@ class CorpusMap:
     model: str
     model_sha256: str
     version: str
-    clusters: tuple[Cluster, ...] = ()  # groups by evidence, if they were looked for
+    clusters: tuple[Cluster, ...] = ()  # groups by evidence, if requested
     prior_same_author: float | None = None  # that the groups rest on
 
     @cached_property
@@ -176,8 +176,8 @@ def map_documents(
     unbounded = stated(scored.unbounded, no_statement)
     factors = stated(scored.log_bayes_factor, no_statement)
     log10 = factors / _LOG_10
-    # Bounds make strong Bayes factors equal. Which of them come first, the unbounded ones decide:
-    # they count for a millionth, too little to be seen in a number.
+    # Bounds make strong Bayes factors equal. The unbounded ones decide their order:
+    # they count for a millionth, too little to show in a number.
     ranked = log10 + _TIES * unbounded / max(float(np.nanmax(np.abs(unbounded), initial=0)), 1.0)
     joins = join_all(ranked, linkage)
     clusters: tuple[Cluster, ...] = ()
@@ -256,7 +256,7 @@ def projections(
     distances = np.sqrt(np.maximum(squares + squares[:, None] - 2 * table, 0))
     np.fill_diagonal(distances, 0)
     start = pca.places / max(float(pca.places[:, 0].std()), 1e-12)
-    with warnings.catch_warnings(action="ignore"):  # of things that we want just so
+    with warnings.catch_warnings(action="ignore"):  # about choices that are deliberate here
         places = _t_sne(distances, start, seed)
     if places is not None and np.isfinite(places).all():
         drawn.append(Projection("t-SNE", places))

@@ -1,15 +1,15 @@
 """Agglomerative clustering by likeness: the tree of a dendrogram.
 
-The two groups that are most alike are joined, again and again, until one is left. How alike two
-groups are is for
+The two groups that are most alike are joined, again and again, until one is left. The
+likeness of two groups is
 
     average   the mean over all pairs with a text in each (UPGMA)
     complete  the least
     single    the greatest
 
-As the mean of numbers is such a number again, a join can be labelled by what it was made of:
-here a log10 Bayes factor. It is that of pairs of texts, their mean, least or greatest one, and not
-the Bayes factor of one author having written both groups.
+Joins can be labelled with the number that they were made by, here a log10 Bayes factor: the mean,
+least or greatest one of pairs of texts, and not the Bayes factor of one author having written both
+groups.
 """
 
 from __future__ import annotations

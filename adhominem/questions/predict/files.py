@@ -56,7 +56,7 @@ class Predicted:
     scored_now: int  # by this run
     texts_encoded: int  # distinct texts that this run encoded
     calibrated: bool
-    no_statement: int  # answers in the file that state nothing: foreign texts, or two genres
+    no_statement: int  # answers without a statement: foreign texts, or two genres
     population_texts: int  # 0: no population was used
     warnings: tuple[Caution, ...]  # of the model, the population and the texts of this run
 
@@ -172,7 +172,7 @@ def _listed_once(skipped: list[InputError] | None) -> Iterator[list[InputError] 
         yield None if skipped is None else unread
     finally:
         if skipped is not None:
-            # Of a pair the file and line are known besides; of a text in it, the name alone.
+            # For a pair, file and line are known, too; for a text in it, only the name.
             listed = {problem for error in skipped for problem in (str(error), error.problem)}
             skipped += [error for error in unread if str(error) not in listed]
 
@@ -206,7 +206,7 @@ class _Batch:
 
     cases: list[Case]
     digests: list[bytes]
-    answered: list[Case]  # those of them that a run before has answered
+    answered: list[Case]  # those that an earlier run has answered
     new: list[Case]  # the others, without the passages that their sides share
 
 
@@ -270,7 +270,7 @@ class _Levs:
         self.encoded = 0
 
     def begin(self, documents: Sequence[Document]) -> list[bytes]:
-        """Start to encode the documents that are neither cached nor being encoded; all keys."""
+        """Start to encode the documents that are new to the cache; the keys of all are returned."""
         keys = [_key(document) for document in documents]
         new = {
             key: document
@@ -293,7 +293,7 @@ class _Levs:
             while wanted not in self._kept:
                 key, levs_begun = self._begun.popitem(last=False)
                 lev = next(levs_begun)
-                # With no hold on the batch it came in.
+                # A copy, so that its batch can be freed.
                 self._kept[key] = lev if isinstance(lev, InputError) else lev.copy()
                 self._bytes += _size(self._kept[key])
         levs = [self._kept[key] for key in keys]

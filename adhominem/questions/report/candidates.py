@@ -52,9 +52,9 @@ class CandidatesReport:
     """All contents of a report on a case with several candidates."""
 
     propositions: tuple[Proposition, ...]  # in the order in which they were given
-    prior_none: float | None  # of H_0, the court's; the candidates share the rest evenly
+    prior_none: float | None  # of H_0, stated by the court; the candidates share the rest evenly
     posterior_none: float | None
-    states: bool  # whether anything is stated of all of them
+    states: bool  # whether a statement is made on all candidates
     warnings: tuple[Caution, ...]  # of the case as a whole
     settings: Settings
 

@@ -50,7 +50,7 @@ _NAMES = {
 }
 _NOT_COMPARED = {"first", "second", "model", "members"}  # texts by their hashes, models by theirs
 AnyText = TypeVar("AnyText", ReportedText, PopulationText)
-_CAUSES = ("version", "model_sha256", "population")  # before what comes of them
+_CAUSES = ("version", "model_sha256", "population")  # listed before their effects
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def check_candidates_report(
         one.name: as_reported(exhibits_of(candidates[one.name], one.name), one.report.second)
         for one in reported.propositions
     }
-    # Whoever has nothing but copies is in no report, and is left out again.
+    # Candidates with nothing but copies are in no report, and are left out again.
     more = {name: side for name, side in candidates.items() if name not in sides}
     computed = make_candidates_report(
         verifier or load(model or named_model(reported.first, stored.path)),
@@ -287,7 +287,7 @@ def _compare_candidates(reported: CandidatesReport, computed: CandidatesReport) 
     known: set[Difference] = set()
     for one, other in zip(reported.propositions, computed.propositions, strict=False):
         for difference in compare_reports(one.report, other.report):
-            if difference not in known:  # what all have in common is listed once
+            if difference not in known:  # common differences are listed once
                 known.add(difference)
                 what = f"{harmless(one.name)}: {difference.what}"
                 differences.append(replace(difference, what=what))

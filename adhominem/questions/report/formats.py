@@ -46,7 +46,7 @@ _IN_PAGE = ('<script type="application/json" id="adhominem-report">', "</script>
 _NAME = "report.json"
 _SPACE = "urn:adhominem:report:1"
 _MOST_BYTES = 64 << 20  # of the data, unpacked
-_MOST_REPORTS = 2  # that are looked for: a file with more than one of them is refused
+_MOST_REPORTS = 2  # to look for: a file with more than one is refused
 _IN_PDF = re.compile(rb"<<([^<>]{0,300}/Type /EmbeddedFile\b[^<>]{0,300})>>\s{0,9}stream\r?\n")
 _LENGTH = re.compile(rb"/Length (\d{1,9})\b")
 _IN_WORD = (f'<report xmlns="{_SPACE}">', "</report>")

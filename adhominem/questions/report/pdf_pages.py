@@ -89,7 +89,7 @@ _STYLES = {
 
 
 def pdf_of(report: AnyReport) -> bytes:
-    """The bytes of a report as PDF, laid out twice, since the first page states their number."""
+    """The bytes of a report as PDF, laid out twice, since the first page gives the page count."""
     register_fonts()
     pages, _ = _built(report, None)
     return _built(report, pages)[1]

@@ -139,10 +139,10 @@ class Report:
     interval: ReportedInterval | None  # None where a text has too few passages
     # The log10 Bayes factors, rising, with each text of a side left out that has several.
     without_one_text: tuple[float, ...]
-    prior_same_author: float | None  # the court's, not ours
+    prior_same_author: float | None  # stated by the court, not by us
     probability_same_author: float | None  # only together with the prior
     population: ReportedPopulation | None
-    influences: tuple[Influence, ...]  # what each condition did to the number
+    influences: tuple[Influence, ...]  # how each condition changed the number
     likeness: Likeness | None  # of the texts to those of training
     validation: ValidationFacts | None  # None where there is none under like conditions
     calibration: CalibrationFacts | None  # None where the model is not calibrated
