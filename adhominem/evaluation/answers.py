@@ -96,15 +96,15 @@ def load_answers(
     _complain(
         path,
         {
-            "ids that come twice": [key for key, times in counts.items() if times > 1],
+            "ids that occur twice": [key for key, times in counts.items() if times > 1],
             "pairs without an answer": missing,
             "ids that the truth does not have": [key for key in by_id if key not in known],
-            "values that are no number from 0 to 1": [
+            "values that are not a number from 0 to 1": [
                 f"{key}: {row.get('value')!r}"
                 for key, row in by_id.items()
                 if not _is_number(row.get("value")) or not 0 <= row["value"] <= 1
             ],
-            "log Bayes factors that are no finite number": [
+            "log Bayes factors that are not a finite number": [
                 f"{key}: {row['log_bayes_factor']!r}"
                 for key, row in by_id.items()
                 if "log_bayes_factor" in row and not _is_number(row["log_bayes_factor"])
@@ -173,7 +173,7 @@ def read_groups(
                 f"the truth has no line for the pair '{row.id}'; expected one for each pair", path
             )
         if has_texts[at]:
-            raise AnswersError(f"the pair '{row.id}' comes twice; expected once", path)
+            raise AnswersError(f"the pair '{row.id}' occurs twice; expected once", path)
         first, second = row.first, row.second
         known = bool(first.topic and second.topic)
         same_topic[at] = known and first.topic == second.topic
@@ -221,7 +221,9 @@ def write_answers(
             "values; expected a value for each id"
         )
     if not all(np.isfinite(column).all() for column in columns):
-        raise OptionError("an answer is no finite number; expected one, even if it is very large")
+        raise OptionError(
+            "an answer is not a finite number; expected one, even if it is very large"
+        )
     if len(value) and not 0 <= np.min(value) <= np.max(value) <= 1:
         raise OptionError(f"values from {np.min(value)} to {np.max(value)}; expected 0 to 1")
     with write_whole(path_of(path)) as file:

@@ -132,7 +132,7 @@ def _figure(
 
 @_figure(
     "Bayes factors of same-author and different-author pairs",
-    "The further the two heaps lie apart, the better the classes are told apart; a "
+    "The further apart the two histograms lie, the better the classes are separated; a "
     "same-author pair left of 0, or a different-author pair right of it, is evidence that "
     "misleads.",
 )
@@ -295,7 +295,7 @@ def _deviates(rates: FloatArray) -> FloatArray:
 
 
 @_figure(
-    "What is said, and what is so (reliability)",
+    "Probabilities given and shares observed (reliability)",
     "Of the pairs that got a probability of about 0.8, 80 % should be by one author: below the "
     "grey line the probability of one author was too high, above it too low, and points of few "
     "pairs (lower panel) say little.",

@@ -37,8 +37,8 @@ MEASURES: dict[str, Measure] = {
     "accuracy": Measure("accuracy", "share of right answers among those given"),
     "non_answers": Measure("non-answers", "share of pairs left open", None),
     "cllr": Measure("Cllr", "cost of the log Bayes factors in bits; saying nothing costs 1", False),
-    "cllr_min": Measure("Cllr_min", "the part that calibration could not take away", False),
-    "cllr_cal": Measure("Cllr_cal", "the part that calibration could take away", False),
+    "cllr_min": Measure("Cllr_min", "the part that calibration could not remove", False),
+    "cllr_cal": Measure("Cllr_cal", "the part that calibration could remove", False),
     "eer": Measure(
         "EER", "error rate where misses and false alarms are equal, on the convex hull", False
     ),
@@ -162,7 +162,7 @@ def evaluate(
 def _remarks(answers: Answers) -> list[str]:
     remarks = []
     if not answers.given:
-        remarks.append("no log Bayes factors were given: the log odds of the values stand for them")
+        remarks.append("no log Bayes factors were given: the log odds of the values replace them")
         certain = int(np.isinf(answers.log_bayes_factor).sum())
         if certain:
             remarks.append(

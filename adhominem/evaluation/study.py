@@ -54,7 +54,7 @@ MEASURES: dict[str, Measure] = {
         "how often a same-author case has a greater Bayes factor than a different-author case",
     ),
     "cllr": Measure("Cllr", "cost of the Bayes factors in bits; saying nothing costs 1", False),
-    "cllr_min": Measure("Cllr_min", "the part of it that no calibration could take away", False),
+    "cllr_min": Measure("Cllr_min", "the part of it that no calibration could remove", False),
     "eer": Measure(
         "EER", "error rate at the threshold where both errors are equally frequent", False
     ),
@@ -145,11 +145,11 @@ class ValidationStudy:
     def __post_init__(self) -> None:
         for number, case in enumerate(self.cases, start=1):
             if not case.known or max(case.questioned, *case.known) >= len(self.texts):
-                raise OptionError(f"case {number} names texts that are not there; validate again")
+                raise OptionError(f"case {number} names texts that do not exist; validate again")
             by = {self.texts[at].author for at in case.known}
             is_same = by == {self.texts[case.questioned].author}
             if case.questioned in case.known or len(by) > 1 or is_same != case.same_author:
-                raise OptionError(f"the sides of case {number} do not go together; validate again")
+                raise OptionError(f"the sides of case {number} do not match; validate again")
         if len({case.same_author for case in self.cases}) < 2:
             raise OptionError("cases of both classes are expected")
 
@@ -270,7 +270,7 @@ def read_study(path: str | Path) -> ValidationStudy:
         return study
     except (ValueError, OptionError) as error:
         raise InputError(
-            f"this is no validation study, or it is damaged ({str(error)[:300]}); expected the "
+            f"this is not a validation study, or it is damaged ({str(error)[:300]}); expected the "
             ".json that `adhominem validate` wrote",
             path,
         ) from None

@@ -111,7 +111,7 @@ def read_manifest(folder: Path) -> Manifest:
                 "again with this version"
             )
         if isinstance(data, dict) and data.pop("crc32", None) != crc32(strict_json(data).encode()):
-            raise ValueError("its checksum is not the one that was written down")
+            raise ValueError("its checksum is not the one recorded")
         return from_json(Manifest, data, "index")
     except FileNotFoundError:
         raise IndexFolderError(
@@ -218,7 +218,7 @@ def check_file(folder: Path, file: IndexFile) -> None:
     except OSError as error:
         raise damaged(path, error) from None
     if digest.hexdigest() != file.sha256:
-        raise damaged(path, "its SHA-256 is not the one that was written down")
+        raise damaged(path, "its SHA-256 is not the one recorded")
 
 
 def damaged(path: Path, reason: object) -> IndexFolderError:

@@ -207,7 +207,7 @@ def fill_collection(
         whose = there.get("adhominem.folder")
         raise IndexFolderError(
             f"the collection {address.collection} at {address.uri} holds "
-            + (f"the index in {whose}" if whose else "something else than an index")
+            + (f"the index in {whose}" if whose else "something other than an index")
             + "; choose another name for the collection, or drop it first"
         )
     if there != about:
@@ -239,8 +239,8 @@ def open_collection(given: str) -> tuple[Path, MilvusEngine]:
     engine.load()
     if about != _about(store) or engine.count(0, store.numbers) != len(store):
         raise IndexFolderError(
-            f"the collection {address.collection} at {address.uri} is not what the index in "
-            f"{store.folder} is now; run `adhominem index -o {store.folder} --milvus {given}`"
+            f"the collection {address.collection} at {address.uri} does not match the index in "
+            f"{store.folder}; run `adhominem index -o {store.folder} --milvus {given}`"
         )
     return store.folder, engine
 

@@ -185,7 +185,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _library_problems(libraries: tuple[Library, ...]) -> Iterator[str]:
     if not libraries:
-        yield "what AdHominem needs is unknown: it is not installed; run pip install"
+        yield "AdHominem's requirements are unknown: it is not installed; run pip install"
     for library in libraries:
         wanted = f"pip install '{library.name}{library.requirement}'"
         if library.version is None:

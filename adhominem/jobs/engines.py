@@ -175,7 +175,7 @@ def _count_try(path: Path) -> None:
         if file.tell() >= _MOST_TRIES:
             raise AdHominemError(
                 f"the shard {path.stem} was given up: {_MOST_TRIES} worker processes died with "
-                "it, perhaps for want of memory; run fewer of them on each machine (`ray start "
+                "it, perhaps for lack of memory; run fewer of them on each machine (`ray start "
                 "--num-cpus`), then start the same command again"
             )
         file.write(b".")

@@ -41,7 +41,7 @@ def unwatched(
 def check_page_name(output: str | Path) -> None:
     """Raise an OptionError unless the output of a page is an .html file."""
     if Path(output).suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"{output} is no .html; expected one, for the page")
+        raise OptionError(f"{output} is not an .html file; expected one for the page")
 
 
 @contextmanager

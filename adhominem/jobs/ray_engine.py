@@ -106,7 +106,7 @@ class RayEngine:
         except self._ray.exceptions.RayError as error:
             raise AdHominemError(
                 f"the Ray cluster gave up ({first_line(error)}); start the same command again: "
-                "what is finished is passed over"
+                "what is finished is skipped"
             ) from None
 
     def close(self) -> None:

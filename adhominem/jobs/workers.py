@@ -26,7 +26,7 @@ from adhominem.verify.encoding import Begun
 from adhominem.verify.verifier import Verifier, load
 
 Item = TypeVar("Item")
-Encode = Callable[[Sequence[Document]], Iterator[Levs | InputError]]  # an EncoderPool, or a function
+Encode = Callable[[Sequence[Document]], Iterator[Levs | InputError]]  # such as an EncoderPool
 # LEVs (documents without errors, lev_size), and for each document its error or None.
 Answer = tuple[Levs, list[InputError | None]]
 
@@ -139,7 +139,7 @@ def _result(task: Future[Item]) -> Item:
         return task.result()
     except BrokenProcessPool:
         raise AdHominemError(
-            "a worker process was killed, perhaps for want of memory; try fewer --jobs"
+            "a worker process was killed, perhaps for lack of memory; try fewer --jobs"
         ) from None
 
 

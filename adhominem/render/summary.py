@@ -24,7 +24,7 @@ EVEN = "about 1 times"  # what `times` says of a Bayes factor that is next to no
 NOT_WHY = "Attention shows where the network looked, not why it decided."
 PASSAGE_CONTRIBUTION = (
     "Contributions begin at 0, where the texts favour neither. A passage speaks for one author as "
-    "far as it departs from what is usual in the way the other side does, and else against."
+    "far as it departs from what is usual in the way the other side does, and otherwise against it."
 )
 NGRAM_CONTRIBUTION = (
     "An n-gram speaks for one author if both sides have more of it than is usual, or both have "

@@ -190,8 +190,8 @@ def _check_enough(texts: Mapping[str, Sequence[Document]]) -> None:
         )
     if several < _FEW_AUTHORS:
         warnings.warn(
-            f"{material}: how strong evidence can be rests on few people, and may come out "
-            f"otherwise with others; calibrate with {_FEW_AUTHORS} such authors or more",
+            f"{material}: the bounds of the evidence rest on few people, and may differ "
+            f"with others; calibrate with {_FEW_AUTHORS} such authors or more",
             AdHominemWarning,
             stacklevel=3,
         )
@@ -270,8 +270,8 @@ class _CalibrationFit:
                 continue
             if len(np.unique(self.same_author[others])) < 2:
                 raise OptionError(
-                    f"the cases are by {len(np.unique(self.authors)):,} authors, too few to "
-                    "check some by the others; add texts, several by each author"
+                    f"the cases are by {len(np.unique(self.authors)):,} authors, too few for "
+                    "cross-validation; add texts, several by each author"
                 )
             left = self._fit(others, self.fitted)
             for at, rows in enumerate(np.split(np.arange(len(tested)), np.cumsum(self.sizes)[:-1])):
@@ -400,12 +400,12 @@ def _check_authors(folder: Path, names: set[str]) -> None:
             raise OptionError(
                 f"the model was trained on {len(known):,} of the {len(names):,} authors of these "
                 f"texts ({names_known}), where it is surer than it may "
-                "be elsewhere; expected texts by other authors"
+                "be for others; expected texts by other authors"
             )
     if None in by_member:
         warnings.warn(
-            f"{folder} does not say whom it was trained on: make sure that none of these authors "
-            "was among them",
+            f"{folder} does not name the authors it was trained on: make sure that none of these "
+            "authors was among them",
             AdHominemWarning,
             stacklevel=3,
         )

@@ -131,7 +131,7 @@ def _places(
     check_none_read_in(work)  # it is removed at the end
     if work.exists() and not resume:
         raise OptionError(
-            f"{work} holds an unfinished run; go on with it by --resume, or remove it"
+            f"{work} holds an unfinished run; continue it with --resume, or remove it"
         )
     return finished, output, work
 

@@ -384,8 +384,8 @@ def read_sets(
             warnings.warn(
                 f"the truth names no authors for {unnamed:,} of the {len(texts):,} pairs of {name}:"
                 " each pair is taken to have its own, and whether the model was trained on them "
-                "cannot be checked. If it was, Bayes factors come out too sure; name the authors "
-                "if you can",
+                "cannot be checked. If it was, Bayes factors will be overconfident; name the "
+                "authors if you can",
                 AdHominemWarning,
                 stacklevel=3,
             )
@@ -402,13 +402,15 @@ def documents_of(name: str, texts: LabelledTexts) -> tuple[list[Document], int]:
     nameless = sum(not document.author for document in documents)
     if nameless:
         raise OptionError(
-            f"{nameless:,} of the {len(texts):,} texts of {name} have no author; expected all to: "
-            "a folder with one folder an author, for example"
+            f"{nameless:,} of the {len(texts):,} texts of {name} have no author; expected one "
+            "for each text: for example, a folder with one folder per author"
         )
     pairs = [text for text in texts if isinstance(text, Pair)]
     unlabelled = sum(pair.same_author is None for pair in pairs)
     if unlabelled:
-        raise OptionError(f"{unlabelled:,} of {len(pairs):,} pairs have no truth; expected all to")
+        raise OptionError(
+            f"{unlabelled:,} of {len(pairs):,} pairs have no truth; expected one for each"
+        )
     documents += [text for pair in pairs for text in (pair.first, pair.second)]
     unnamed = [pair for pair in pairs if not (pair.first.author and pair.second.author)]
     if not unnamed:

@@ -182,7 +182,7 @@ def learn_machine_look(
     folder = changeable_folder(model)
     verifier = load(folder)
     if all(member.scorer.is_sparse for member in verifier.members):
-        raise OptionError(f"{folder.name} has sparse LEVs alone; expected a member with dense ones")
+        raise OptionError(f"{folder.name} has only sparse LEVs; expected a member with dense ones")
     with locked(folder), encoder(folder, verifier, jobs) as encode:
         groups: list[dict[str, FloatArray]] = []
         for title, sources in (("people", corpora), ("machines", machines)):

@@ -55,7 +55,7 @@ def train_member(task: Task[Config]) -> Path:
     """Train to the end, from wherever the run stands; the model's folder is returned."""
     if task.config.loss.in_batch_negatives and task.config.training.masks == "pair":
         raise OptionError(
-            "with in_batch_negatives, documents of one pair would be known by their dropout "
+            "with in_batch_negatives, documents of one pair could be recognised by their dropout "
             "masks; expected training.masks=document"
         )
     done = task.folder / "model"

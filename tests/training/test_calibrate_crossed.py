@@ -136,7 +136,7 @@ def test_what_is_said_of_a_case_does_not_depend_on_its_label(sets: int) -> None:
 def test_authors_too_few_to_judge_each_other_are_refused() -> None:
     authors = drawn_authors(0, 200, count=8)
     authors[100:, 0] = authors[0, 0]  # all cases by two authors have one in common
-    with pytest.raises(OptionError, match=r"by 8 authors, too few to check some by the others"):
+    with pytest.raises(OptionError, match=r"by 8 authors, too few for cross-validation"):
         _ = fitting(part_of("one", ("one",), authors, 0)).crossed
 
 

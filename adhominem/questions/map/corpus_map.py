@@ -196,7 +196,7 @@ def map_documents(
         *remarks,
         *remarks_on_foreign(
             [document.name for document in compress(mapped, no_statement)],
-            "they tell nothing of who wrote them",
+            "they say nothing about who wrote them",
         ),
         *remarks_of(mapped, documents, population is not None),
         *remarks_on_population(verifier, population, scored),
@@ -348,7 +348,7 @@ def remarks_of(
         if before != at
     ]
     if copies:
-        remarks.append(f"copies of one text show nothing of who wrote it: {listed(copies)}")
+        remarks.append(f"copies of one text say nothing about who wrote it: {listed(copies)}")
     return remarks
 
 

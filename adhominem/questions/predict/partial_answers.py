@@ -101,8 +101,8 @@ class PartialAnswers:
             before = None
         if before != settings:
             raise OptionError(
-                f"{self._path} was begun with another model or other settings (the texts of a "
-                "population are among them); go on with the same ones, or remove it"
+                f"{self._path} was started with another model or other settings (which include "
+                "the texts of a population); continue with the same ones, or remove it"
             )
         digests = self._digests_path.read_bytes() if self._digests_path.exists() else b""
         ends = [0]
@@ -130,7 +130,7 @@ class PartialAnswers:
         with open(self._path, encoding="utf-8") as file:
             if not any(json.loads(line)["id"] in ids for line in file):
                 raise OptionError(
-                    f"{self._path} holds answers for another input; go on with the same one, or "
+                    f"{self._path} holds answers for another input; continue with the same one, or "
                     "remove it"
                 )
         self._recognised = True
@@ -173,7 +173,7 @@ class PartialAnswers:
         if not self._order and self._before:
             raise InputError(
                 f"there is no pair or problem that could be answered; {self._path}, with the "
-                "answers of a run before, stays"
+                "answers of an earlier run, is kept"
             )
         if self._order == array("Q", range(self._written)):
             if self._order:

@@ -184,7 +184,7 @@ def named_model(reported: Report, path: str | Path) -> str:
     """The model that a report names; it must be the name of a model, not the path of a folder."""
     if not is_plain(reported.model):
         raise InputError(
-            "the report does not name its model as a model is named; say where it lies", path
+            "the report does not name its model by a valid name; give the path of the model", path
         )
     return reported.model
 

@@ -76,7 +76,7 @@ class CaseDetails(Options):
                 problem = "is none of the texts compared" if not count else f"may be {count} texts"
                 raise InputError(
                     f"the item {harmless(item.file)!r} {problem}; expected the name of one file, "
-                    "with as many folders before it as it takes",
+                    "with as many folders before it as needed",
                     path,
                 )
 

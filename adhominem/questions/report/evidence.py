@@ -131,7 +131,7 @@ def validation_facts(
 ) -> ValidationFacts:
     """The position of a log Bayes factor, in nats, among those of cases of known authors."""
     cases = like.cases
-    result = np.float32(log_bayes_factor)  # rounded like the others, so that one at a bound equals it
+    result = np.float32(log_bayes_factor)  # rounded like the others, to equal them at a bound
     counts: dict[str, int] = {}
     intervals: dict[str, tuple[float, float]] = {}
     sizes: dict[str, int] = {}

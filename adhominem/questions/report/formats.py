@@ -211,7 +211,7 @@ def attached_to_docx(data: bytes, path: Path) -> list[str]:
                     break
     except _DAMAGE as error:
         raise DamagedFileError(
-            f"the file is damaged or no .docx file at all ({error}); fetch it again", path
+            f"the file is damaged or not a .docx file at all ({error}); fetch it again", path
         ) from None
     return contents
 

@@ -24,7 +24,7 @@ from adhominem.verify.sensitivity import WIDENED
 from adhominem.verify.verification import Likeness
 
 TITLE = "Report on a comparison of texts"
-_UNSEEN = 0.05  # how likely an event of the share named did not occur once
+_UNSEEN = 0.05  # probability that an event at the rate given was never observed
 _PASSAGES = 4  # that are shown for either side in a short annex
 _LONGEST = 400  # characters of a passage there
 _HABITS = 10

@@ -38,7 +38,7 @@ _CASES_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
 def check_study_name(output: str | Path) -> None:
     """Raise an OptionError unless the file of a study is a .json or an .html file."""
     if Path(output).suffix.lower() not in (".json", ".html", ".htm"):
-        raise OptionError(f"{output} is no .json and no .html; expected one of these")
+        raise OptionError(f"{output} is neither a .json nor an .html file; expected one of these")
 
 
 def validate(
@@ -140,7 +140,7 @@ def _draw(place: Path, documents: list[Document], conditions: StudyConditions) -
     if size and (fewest := min(len(by_others(documents, case)) for case in drawn)) < size:
         raise InputError(
             f"without the two authors of a case, as few as {fewest:,} texts are left for its "
-            f"population; expected {size:,}, as asked for: add texts by other authors, or ask for "
+            f"population; expected {size:,}, as requested: add texts by other authors, or ask for "
             "fewer",
             place,
         )

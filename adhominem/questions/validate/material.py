@@ -50,7 +50,7 @@ class StudyMaterial:
             f"left out, since {why}: {listed([self.texts[at].id for at in sorted(places)])}"
             for places, why in (
                 (copies - doubtful, "the same author has the same text under another name"),
-                (doubtful, "the same text stands there under the names of several authors"),
+                (doubtful, "the same text occurs under the names of several authors"),
             )
             if places
         ]

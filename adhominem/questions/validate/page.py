@@ -77,7 +77,7 @@ def population_of(study: ValidationStudy) -> str:
     if conditions.population == "given":
         return f"the same for all cases, {most:,} texts: {conditions.population_source}"
     count = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    drawn = "drawn anew for each case from" if conditions.population_size else "for each case, all"
+    drawn = "drawn for each case from" if conditions.population_size else "for each case, all"
     return f"{count} texts, {drawn} those of the material by neither author of the case"
 
 

@@ -181,7 +181,7 @@ def test_another_model_or_other_settings_are_refused_and_the_answers_kept(
         (tmp_path / "answers.jsonl.settings.json").unlink()
     else:
         options = {"prior": {"prior_same_author": 0.1}, "delta": {"delta": 0.1}}[other]
-    with pytest.raises(OptionError, match="was begun with another model or other settings"):
+    with pytest.raises(OptionError, match="was started with another model or other settings"):
         predict(mine, pair_rows(pairs), output, **options)
     assert partial.read_bytes() == before
     assert not output.exists()
