@@ -10,13 +10,14 @@ by the processor, in all processes of the command and of the cluster, which othe
 disturb less. The best of several rounds counts, each for itself.
 
 Then, each time when half of the shards are finished, one thing is killed by SIGKILL: a process with
-a model; the whole second node; `adhominem encode` itself, which is then started again. Printed are the
-time that the command took in all, and whether the table has the same bytes. The second node is killed
-last: it does not come back.
+a model; the whole second node; `adhominem encode` itself, which is then started again. Printed are
+the time that the command took in all, and whether the table has the same bytes. The second node is
+killed last: it does not come back.
 
 With --command-alone, the time of a text in the process of the command is printed, of which there is
-one however large the cluster is: reading it, sending it out, and writing what comes back. It is what limits the
-texts a second. An engine in the same process stands in for the cluster, and its time is taken off.
+one however large the cluster is: reading it, sending it out, and writing what comes back. It is
+what limits the texts a second. An engine in the same process stands in for the cluster, and its
+time is taken off.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/contrast.py [CORPORA] [SET ...] [--pairs 20] [--fewest 3] [--top 10]
 
-Two authors of a dev set, each with enough texts for at least --fewest in either half.
-Habits are named on the first half of both, and looked at in the second. Authors are drawn in pairs,
-with at most 8 texts in a half; the texts of one work are in one half where works are known.
+Two authors of a dev set, each with enough texts for at least --fewest in either half. Habits are
+named on the first half of both, and looked at in the second. Authors are drawn in pairs, with at
+most 8 texts in a half; the texts of one work are in one half where works are known.
 
     direction    of the habits named, those that the same side has more of in the second half, too;
                  by chance it is 50%

@@ -4,8 +4,8 @@ An author is drawn as two real ones of a genre, who share out the numbers of a L
 sparse parts each number is one or the other's, always the same one's; plain parts are turned from
 one towards the other, as seen from the middle of the genre. A text of such an author takes each
 number of a sparse part from one of two texts. So numbers are those of real texts, as many are not
-zero, and likenesses within genres and within authors vary much as they do in the real texts. Measure how
-much with `statistics`.
+zero, and likenesses within genres and within authors vary much as they do in the real texts.
+Measure how much with `statistics`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Draw:
     def _shared_out(
         self, first_rows: SparseRows, second_rows: SparseRows, count: int
     ) -> SparseRows:
-        """(count, size): numbers from either of two authors, and from either of two of their texts."""
+        """(count, size): numbers from either of two authors, each from either of two texts."""
         rng = self.rng
         second = rng.random(first_rows.size, np.float32) > _FIRST  # (size,): the same for all texts
         owner_of = second.astype(np.uint8) * 2

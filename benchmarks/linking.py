@@ -5,8 +5,8 @@
 INDEX is one of `benchmarks/search.py`, of real texts by known authors. Some authors are drawn, of
 all genres and of the largest one, with some of their texts each. Half of the authors appear under
 two names, with half of their texts each; the others under one. An index of these texts is linked,
-and each link judged by who wrote the texts. For several rates: how many links are reported, which share
-of them is false, and which share of the accounts that belong together is linked.
+and each link judged by who wrote the texts. For several rates: how many links are reported, which
+share of them is false, and which share of the accounts that belong together is linked.
 """
 
 from __future__ import annotations

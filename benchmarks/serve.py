@@ -15,9 +15,9 @@ request, until it has seen several times as many as it remembers.
 
 With --attack: what honest clients see of a server beside each attacker of `attackers.py`, from the
 same address and on the same cores, with ratios to what they see without one. Two of them compare
-excerpts, one uploads a .docx, one asks for /health; each opens a connection for each request, and waits a
-tenth of a second between two. A failure is any answer but 200 with a result in it, and none within
-30 s.
+excerpts, one uploads a .docx, one asks for /health; each opens a connection for each request, and
+waits a tenth of a second between two. A failure is any answer but 200 with a result in it, and none
+within 30 s.
 """
 
 from __future__ import annotations
