@@ -12,7 +12,7 @@ Cllr.
 Two baselines know the population as well, and need no training: the cosine of TF-IDF vectors that
 are fitted to the set's own texts, less their mean. `--no-baselines` leaves the others out.
 
-A last table is by length: the first so many words of both texts of each pair that has as many.
+A last table is by length: both texts of each pair cut to a number of words, if they have as many.
 `--card` puts this one, AUC and Cllr into the model's README.md.
 """
 
@@ -73,7 +73,7 @@ def all_modes(verifier: Verifier, first: AnyLevs, second: AnyLevs) -> list[np.nd
 
 
 def only(verifier: Verifier, kept: Sequence[int]) -> Verifier:
-    """Some members of a model, with the parameters that they have among all, and no bounds."""
+    """Some members of a model, with the parameters that they have in the model, without bounds."""
     calibration = verifier.calibration
     if calibration is not None:
         calibration = replace(
@@ -88,7 +88,7 @@ def only(verifier: Verifier, kept: Sequence[int]) -> Verifier:
 
 
 def model_rows(model: str, dev: Mapping[str, list[Pair]]) -> dict[str, dict[str, Row]]:
-    """By system: by dev set, its measures; of each member by itself, and of the model."""
+    """The measures by system and dev set, for each member by itself and for the model."""
     verifier = adhominem.load(model)
     owners = np.repeat(
         np.arange(len(verifier.members) + 1),
@@ -107,8 +107,8 @@ def model_rows(model: str, dev: Mapping[str, list[Pair]]) -> dict[str, dict[str,
     for set_name, pairs in dev.items():
         first, second = verifier.encode_pairs(pairs)
         for name, (system, part) in systems.items():
-            found = all_modes(system, first[:, part], second[:, part])
-            for mode, factors in zip(MODES, found, strict=True):
+            answers = all_modes(system, first[:, part], second[:, part])
+            for mode, factors in zip(MODES, answers, strict=True):
                 row = of_factors(factors, truth(pairs))
                 if system is not verifier:  # only the sum of all members was calibrated
                     row = {**row, "cllr": np.nan, "cllr_min": np.nan}
@@ -138,7 +138,7 @@ def baseline_rows(
 
 
 def population_rows(dev: Mapping[str, list[Pair]]) -> dict[str, dict[str, Row]]:
-    """Of cosines of TF-IDF vectors fitted to the texts of a set, seen from their mean."""
+    """The measures of cosines of TF-IDF vectors fitted to a set's texts, less their mean."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     common = {"sublinear_tf": True, "max_features": 30_000}
@@ -156,9 +156,9 @@ def population_rows(dev: Mapping[str, list[Pair]]) -> dict[str, dict[str, Row]]:
             vectors = vectorizer.fit_transform(texts)
             products = (vectors @ vectors.T).toarray()  # (texts, texts)
             means = products.mean(axis=0)
-            seen = products - means - means[:, None] + means.mean()
-            lengths = np.sqrt(np.maximum(np.diag(seen), 1e-12))
-            cosines = seen[first, second] / lengths[first] / lengths[second]
+            centred = products - means - means[:, None] + means.mean()
+            lengths = np.sqrt(np.maximum(np.diag(centred), 1e-12))
+            cosines = centred[first, second] / lengths[first] / lengths[second]
             value = np.clip(0.5 + cosines / 2, 0, 1)
             row = measure(answers_from("", value, None, truth(pairs)))
             rows.setdefault(name, {})[set_name] = {**row, "cllr": np.nan}  # no probability
@@ -194,7 +194,7 @@ def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[
             long = [
                 pair
                 for pair in pairs
-                if min(len(each.text.split()) for each in (pair.first, pair.second)) >= words
+                if min(len(text.text.split()) for text in (pair.first, pair.second)) >= words
             ]
             if len(long) < 30:
                 continue
@@ -217,7 +217,7 @@ def length_table(verifier: Verifier, dev: Mapping[str, list[Pair]]) -> Iterator[
 
 
 def shortened(pair: Pair, words: int) -> Pair:
-    """A pair that has only the first so many words of each text."""
+    """A pair cut to the first `words` words of each text."""
     first, second = (
         replace(text, text=first_words(text.text, words)) for text in (pair.first, pair.second)
     )

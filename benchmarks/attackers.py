@@ -2,7 +2,7 @@
 
     python benchmarks/attackers.py KIND HOST PORT
 
-Each goes on until it is ended, and begins anew whatever the server cuts off.
+Each goes on until it is ended, and starts again whenever the server cuts it off.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ def post(body: bytes, path: str = "/api/verify", kind: str = "application/json")
 
 
 def slow_bodies(address: Address) -> None:
-    """Bodies of which a byte comes now and then."""
+    """Send bodies slowly, a byte now and then."""
     _hold(address, post(b"x" * 100_000)[:200], b"x")
 
 
 def half_headers(address: Address) -> None:
-    """Headers that never end."""
+    """Send headers that never end."""
     _hold(address, b"POST /api/verify HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", b"y")
 
 
 def slow_pdfs(address: Address) -> None:
-    """Small files that take very long to read."""
+    """Send small files that take very long to read."""
     _ask_again(address, post(*upload("a.pdf", endless_pdf())), _PDFS)
 
 
 def populations(address: Address) -> None:
-    """As many texts of other people as may be sent."""
+    """Send as many texts of other people as the server accepts."""
     rng = random.Random(0)
     words = ["".join(rng.choices("abcdefghij", k=6)) for _ in range(5_000)]
     texts = [" ".join(rng.choices(words, k=1_000)) for _ in range(1_000)]
@@ -54,7 +54,7 @@ def populations(address: Address) -> None:
 
 
 def marks(address: Address) -> None:
-    """A text of one letter with a million marks upon it."""
+    """Send a text of one letter with a million combining marks."""
     body = {"first": "a" + "\u0301\u0316" * 500_000, "second": "a text"}
     _ask_again(address, post(json.dumps(body, ensure_ascii=False).encode()), _MARKED)
 
@@ -69,7 +69,7 @@ KINDS: dict[str, Callable[[Address], None]] = {
 
 
 def upload(name: str, data: bytes) -> tuple[bytes, str, str]:
-    """A form with a file, as `post` takes it."""
+    """A form with a file, in the form that `post` takes."""
     part = b"--b\r\nContent-Disposition: form-data; name="
     body = part + b'"first_file"; filename="%b"\r\n\r\n%b\r\n' % (name.encode(), data)
     body += (
@@ -79,7 +79,7 @@ def upload(name: str, data: bytes) -> tuple[bytes, str, str]:
 
 
 def endless_pdf(operations: int = 3_000_000) -> bytes:
-    """A small file with a page of so many operations, well packed."""
+    """A small, well-packed file with a page of `operations` operations."""
     content = zlib.compress(b"BT /F1 12 Tf " + b"(a) Tj 1 0 0 1 0 0 cm " * operations + b"ET", 9)
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",

@@ -6,7 +6,7 @@ CORPORA holds attribution/pan18/ and dev/NAME/.
 
 Closed set: PAN 2018's English problems as they are; one of the candidates wrote each text.
 
-Open set: so many candidates of a set, each with so many known texts; the disputed texts are others
+Open set: some candidates of a set, each with some known texts; the disputed texts are others
 by the candidates, at most four of each, of other works, and as many by authors of the set who are
 not among them. Of PAN 2018's problems, half of the candidates are left out, and all unknown texts
 are disputed. The population is the texts of the other candidates, and the prior of none is 0.5:
@@ -62,8 +62,8 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Problem:
-    """Candidates and disputed texts, by number."""
+class AttributionProblem:
+    """Candidates and disputed texts, as indices."""
 
     known: list[IntArray]  # of each candidate
     disputed: list[int]
@@ -71,7 +71,7 @@ class Problem:
 
 
 class TextSet:
-    """The texts of a set, as all systems see them."""
+    """The texts of a set, in the form that all systems use."""
 
     def __init__(
         self, name: str, documents: Sequence[Document], levs: Levs, scorer: Scorer
@@ -85,7 +85,7 @@ class TextSet:
         self.characters: sparse.csr_matrix = characters.fit_transform(texts).astype(np.float64)
         self.words: FloatArray = words.fit_transform(texts).toarray().astype(np.float64)
 
-    def problems(self, candidates: int, known: int, repeats: int) -> list[Problem]:
+    def problems(self, candidates: int, known: int, repeats: int) -> list[AttributionProblem]:
         """Open-set problems; none if there are too few authors."""
         rng = np.random.default_rng([candidates, known])
         names, counts = np.unique(self.authors, return_counts=True)
@@ -106,11 +106,11 @@ class TextSet:
             others = rng.permutation(others)[: len(disputed)]
             if len(set(truth)) > 1 and len(others):
                 truth += [-1] * len(others)
-                drawn.append(Problem(known_texts, [*disputed, *others.tolist()], truth))
+                drawn.append(AttributionProblem(known_texts, [*disputed, *others.tolist()], truth))
         return drawn
 
-    def factors(self, problem: Problem) -> tuple[FloatArray, FloatArray]:
-        """Twice (disputed, candidates): log Bayes factors, within bounds and without."""
+    def factors(self, problem: AttributionProblem) -> tuple[FloatArray, FloatArray]:
+        """(disputed, candidates) twice: log Bayes factors, within bounds and without."""
         population = np.concatenate(problem.known)
         fewest = len(population) - max(map(len, problem.known))
         scored = self.pool.factors(
@@ -121,15 +121,15 @@ class TextSet:
         scored = in_rows(scored, len(problem.disputed))
         return scored.log_bayes_factor, scored.unbounded
 
-    def fit(self, problem: Problem) -> tuple[float, float]:
-        """A slope and a shift for log Bayes factors, by known texts that are ranked in turn."""
+    def fit(self, problem: AttributionProblem) -> tuple[float, float]:
+        """A slope and a shift for log Bayes factors, fitted to known texts ranked in turn."""
         trials = [(at, text) for at, texts in enumerate(problem.known) for text in texts.tolist()]
         if len(problem.known[0]) < 2:
             return 1.0, 0.0
         population = np.concatenate(problem.known).tolist()
         scored = self.pool.factors(
             [[text] for _, text in trials for _ in problem.known],
-            [[one for one in texts.tolist() if one != text] for _, text in trials
+            [[other for other in texts.tolist() if other != text] for _, text in trials
              for texts in problem.known],
             population,
         )  # fmt: skip
@@ -138,16 +138,16 @@ class TextSet:
 
         def cost(parameters: FloatArray) -> float:
             slope, shift = float(np.exp(parameters[0])), float(parameters[1])
-            told = slope * values + shift
-            misses = np.logaddexp(0, -told[same]).sum()
-            alarms = np.logaddexp(0, told[~same]).mean() * same.sum()
+            fitted = slope * values + shift
+            misses = np.logaddexp(0, -fitted[same]).sum()
+            alarms = np.logaddexp(0, fitted[~same]).mean() * same.sum()
             held = (parameters[0] / SLOPE) ** 2 + (parameters[1] / SHIFT) ** 2
             return float(misses + alarms + held / 2)
 
         best = minimize(cost, np.zeros(2)).x
         return float(np.exp(best[0])), float(best[1])
 
-    def delta(self, problem: Problem) -> FloatArray:
+    def delta(self, problem: AttributionProblem) -> FloatArray:
         """(disputed, candidates): the cosines of Cosine Delta."""
         here = np.concatenate(problem.known)
         shares = self.words / np.maximum(self.words.sum(axis=1, keepdims=True), 1)
@@ -158,14 +158,14 @@ class TextSet:
         centroids = np.array([scores[texts].mean(axis=0) for texts in problem.known])
         return cosines(scores[problem.disputed], centroids)
 
-    def trigrams(self, problem: Problem) -> FloatArray:
+    def trigrams(self, problem: AttributionProblem) -> FloatArray:
         """(disputed, candidates): the cosines of TF-IDF weights."""
         here = np.concatenate(problem.known)
-        seen = (self.characters[here] > 0).sum(axis=0).A1
-        weights = np.log((1 + len(here)) / (1 + seen)) + 1
+        document_frequency = (self.characters[here] > 0).sum(axis=0).A1
+        weights = np.log((1 + len(here)) / (1 + document_frequency)) + 1
         logs = self.characters.copy()
         logs.data = 1 + np.log(logs.data)
-        rows = logs @ sparse.diags(np.where(seen > 0, weights, 0))
+        rows = logs @ sparse.diags(np.where(document_frequency > 0, weights, 0))
         lengths = np.sqrt(rows.multiply(rows).sum(axis=1).A1)
         rows = sparse.diags(1 / np.maximum(lengths, 1e-12)) @ rows
         centroids = np.array([rows[texts].mean(axis=0).A1 for texts in problem.known])
@@ -173,22 +173,24 @@ class TextSet:
 
 
 def cosines(rows: FloatArray, others: FloatArray) -> FloatArray:
-    """(rows, others)."""
-    one, two = (
+    """(rows, others): cosines of the rows of two arrays."""
+    rows, columns = (
         side / np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-12)
         for side in (rows, others)
     )
-    return np.asarray(one @ two.T)
+    return np.asarray(rows @ columns.T)
 
 
-def f1(truth: Sequence[int], given: IntArray) -> float:
+def f1(truth: Sequence[int], predicted: IntArray) -> float:
     """PAN's official measure."""
-    named = [[NONE if number < 0 else str(number) for number in side] for side in (truth, given)]
+    named = [
+        [NONE if number < 0 else str(number) for number in side] for side in (truth, predicted)
+    ]
     return macro_f1(named[0], named[1], NONE)
 
 
 def accuracy(truth: Sequence[int], best: IntArray) -> float:
-    """Of the texts by candidates."""
+    """The share of the candidates' texts whose author is ranked first."""
     by_candidates = np.array(truth) >= 0
     return float((best == truth)[by_candidates].mean())
 
@@ -200,16 +202,16 @@ def in_hindsight(truth: Sequence[int], scores: FloatArray) -> float:
     return max(f1(truth, np.where(largest >= value, best, -1)) for value in thresholds)
 
 
-def row(texts: TextSet, problem: Problem) -> list[float]:
+def row(texts: TextSet, problem: AttributionProblem) -> list[float]:
     """The figures of one problem."""
     factors, unbounded = texts.factors(problem)
-    given = answers(factors, unbounded, PRIOR_NONE)
+    answered = answers(factors, unbounded, PRIOR_NONE)
     first = answers(factors, unbounded, 0.0)
     slope, shift = texts.fit(problem)
     fitted = [slope * values + shift for values in (factors, unbounded)]
     figures = [
         accuracy(problem.truth, first),
-        f1(problem.truth, given),
+        f1(problem.truth, answered),
         f1(problem.truth, answers(fitted[0], fitted[1], PRIOR_NONE)),
         in_hindsight(problem.truth, factors),
     ]
@@ -220,7 +222,7 @@ def row(texts: TextSet, problem: Problem) -> list[float]:
 
 
 def dev_texts(folder: Path) -> list[Document]:
-    """The texts of a dev set whose authors are known, each once, of those with most texts."""
+    """The distinct texts of known authors in a dev set, of the authors with most texts."""
     texts = {
         text.text: text for pair in read_pairs(folder) for text in (pair.first, pair.second)
         if text.author
@@ -264,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         names = list(problem.candidates)
         known = [np.flatnonzero(texts.authors[:count] == name) for name in names]
         disputed = list(range(count, len(documents)))
-        closed = Problem(known, disputed, [names.index(author) for author in authors])
+        closed = AttributionProblem(known, disputed, [names.index(author) for author in authors])
         factors, unbounded = texts.factors(closed)
         ways = (answers(factors, unbounded, 0.0), texts.delta(closed).argmax(axis=1),
                 texts.trigrams(closed).argmax(axis=1))  # fmt: skip
@@ -292,7 +294,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 ]
                 place = {author: at for at, author in enumerate(chosen)}
                 truth = [place.get(texts.authors[text], -1) for text in disputed]
-                rows.append(row(texts, Problem(known, disputed, truth)))
+                rows.append(row(texts, AttributionProblem(known, disputed, truth)))
             show(
                 f"PAN 2018 {name}",
                 len(chosen),

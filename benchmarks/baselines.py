@@ -31,7 +31,7 @@ OPTIONS = PairOptions(balanced=True, same_author_across="work", different_author
 
 
 def training_pairs(corpora: Path, pairs: int, seed: int) -> list[Pair]:
-    """So many pairs in all, as far as there are documents."""
+    """Training pairs, `pairs` in all, or as many as there are documents for."""
     sources = find_sources(corpora)
     skipped: list[InputError] = []
     drawn: list[Pair] = []
@@ -40,9 +40,9 @@ def training_pairs(corpora: Path, pairs: int, seed: int) -> list[Pair]:
             folder = Path(scratch) / "pairs"
             share = max(2, pairs // len(sources))
             write_pair_set([source], folder, OPTIONS, seed=seed, count=share, skipped=skipped)
-            found = list(read_pairs(folder))
-        print(f"{source.name}: {len(found)} training pairs", file=sys.stderr)
-        drawn += found
+            written = list(read_pairs(folder))
+        print(f"{source.name}: {len(written)} training pairs", file=sys.stderr)
+        drawn += written
     return drawn
 
 

@@ -10,13 +10,14 @@ by the processor, in all processes of the command and of the cluster, which othe
 disturb less. The best of several rounds counts, each for itself.
 
 Then, each time when half of the shards are finished, one thing is killed by SIGKILL: a process with
-a model; the whole second node; `adhominem encode` itself, which is then started again. Told is how
-long the command took in all, and whether the table has the same bytes. The second node is killed
-last: it does not come back.
+a model; the whole second node; `adhominem encode` itself, which is then started again. Printed are
+the time that the command took in all, and whether the table has the same bytes. The second node is
+killed last: it does not come back.
 
-With --command-alone, told is what a text takes in the process of the command, which is one however
-large the cluster is: reading it, sending it out, and writing what comes back. It is what limits the
-texts a second. An engine in the same process stands in for the cluster, and its time is taken off.
+With --command-alone, the time of a text in the process of the command is printed, of which there is
+one however large the cluster is: reading it, sending it out, and writing what comes back. It is
+what limits the texts a second. An engine in the same process stands in for the cluster, and its
+time is taken off.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def main() -> None:
 
 
 def compare(folder: Path, cluster: TwoNodes, texts: int, rounds: int) -> float:
-    """The two engines beside each other; the seconds of Ray for all texts."""
+    """Compare the two engines; Ray's seconds for all texts are returned."""
     best: dict[tuple[str, int], tuple[float, float]] = {}
     for _ in range(rounds):
         for count in (texts // 4, texts):
@@ -105,7 +106,7 @@ def compare(folder: Path, cluster: TwoNodes, texts: int, rounds: int) -> float:
 
 
 class Spent:
-    """Processor seconds of the cluster from now on, and of the processes of a command."""
+    """Processor seconds from now on, of the cluster and of the processes of a command."""
 
     def __init__(self, cluster: TwoNodes) -> None:
         self._cluster = cluster
@@ -113,7 +114,7 @@ class Spent:
         self._now: dict[psutil.Process, float] = {}  # of those that have ended, the last look
 
     def look(self, command: int) -> None:
-        """Look at all that are running."""
+        """Read the processor time of all running processes."""
         with suppress(psutil.Error):
             run = psutil.Process(command)
             for process in (run, *run.children(recursive=True), *self._cluster.processes()):
@@ -121,7 +122,7 @@ class Spent:
 
     @property
     def seconds(self) -> float:
-        """Up to the last look."""
+        """Seconds up to the last `look`."""
         return sum(now - self._before.get(process, 0) for process, now in self._now.items())
 
 
@@ -133,7 +134,7 @@ def _spent(process: psutil.Process) -> float:
 
 
 def deaths(folder: Path, cluster: TwoNodes, texts: int, undisturbed: float) -> None:
-    """Kill this and that in the middle of the work."""
+    """Kill processes in the middle of the work, and measure the rest."""
     print("| killed | all in all | more than undisturbed | same bytes |")
     print("|---|---|---|---|")
     victims: dict[str, Callable[[psutil.Process], list[psutil.Process]]] = {
@@ -175,11 +176,11 @@ class Apart:
         self.seconds = 0.0
 
     def begin(self, shard: str) -> None:
-        """Keep it for later."""
+        """Queue a shard."""
         self._waiting.append(shard)
 
     def finished(self) -> str:
-        """Encode the first that is waiting."""
+        """Encode the first shard in the queue."""
         began, shard = time.process_time(), self._waiting.pop(0)
         encode_shard(self._folder, shard, self._verifier)
         self.seconds += time.process_time() - began
@@ -187,7 +188,7 @@ class Apart:
 
 
 def command_alone(folder: Path, texts: int) -> None:
-    """What a text takes beside its encoding, by command."""
+    """Print the time per text that the command itself takes, without encoding."""
     engines: list[Apart] = []
 
     @contextmanager
@@ -219,7 +220,7 @@ def command_alone(folder: Path, texts: int) -> None:
 def started(
     folder: Path, how: str, count: int, environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
-    """`adhominem encode` of so many texts."""
+    """A started `adhominem encode` of these texts."""
     output = path_of(folder, how, count)
     output.unlink(missing_ok=True)
     call = [sys.executable, "-m", "adhominem", "encode", str(folder / f"{count}.jsonl")]
@@ -232,24 +233,24 @@ def started(
 
 
 def wait_for_half(folder: Path, texts: int) -> None:
-    """Until half of the shards are finished."""
+    """Wait until half of the shards are finished."""
     while shards(folder, texts) < texts // _SHARD // 2:
         time.sleep(0.05)
 
 
 def shards(folder: Path, texts: int) -> int:
-    """How many are finished."""
+    """The number of finished shards."""
     output = path_of(folder, _RAY, texts)
     return len(list(output.with_name(f"{output.name}.shards").glob("*.levs.safetensors")))
 
 
 def path_of(folder: Path, how: str, count: int) -> Path:
-    """Where a table is written."""
+    """The path of a table."""
     return folder / f"{'ray' if how == _RAY else 'local'}-{count}.npz"
 
 
 def table(folder: Path, how: str, count: int) -> bytes:
-    """What was written."""
+    """The bytes of a table."""
     return path_of(folder, how, count).read_bytes()
 
 

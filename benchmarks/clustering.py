@@ -3,7 +3,7 @@
     python benchmarks/clustering.py [CORPORA] [SET ...] [--draws 5] [--small]
 
 From each dev set, draws of 30 to 100 texts by 5 to 30 authors, who have unequally many (a Dirichlet
-distribution of weight 1; fewer where a set has not so many). `adhominem cluster` knows neither the
+distribution of weight 1; fewer where a set has fewer). `adhominem cluster` knows neither the
 number of authors nor any other text: the draw itself is the population. The rival is hierarchical
 clustering of Burrows's Delta on the 200 most frequent tokens of the draw, with that linkage
 (average, complete or Ward's) and that cut which turn out best in hindsight, for each draw.
@@ -57,7 +57,7 @@ COLUMNS = (
 
 
 def distinct(folder: Path) -> list[Document]:
-    """The texts of a pair set, each once."""
+    """The distinct texts of a pair set."""
     texts: dict[str, Document] = {}
     for pair in read_pairs(folder):
         for document in (pair.first, pair.second):
@@ -66,7 +66,7 @@ def distinct(folder: Path) -> list[Document]:
 
 
 def draw(authors: list[str], rng: np.random.Generator) -> IntArray:
-    """Some texts by some of the authors, unequally many of each."""
+    """Some texts by some of the authors, with unequal numbers of texts."""
     names = sorted(set(authors))
     chosen = rng.choice(names, min(int(rng.integers(5, 31)), len(names)), replace=False)
     weight = dict(zip(chosen, rng.dirichlet(np.ones(len(chosen))) + 1e-9, strict=True))
@@ -77,7 +77,7 @@ def draw(authors: list[str], rng: np.random.Generator) -> IntArray:
 
 
 def draw_few(authors: list[str], count: int, rng: np.random.Generator) -> IntArray:
-    """So many texts by two authors or more, most of whom have several; none of too few texts."""
+    """`count` texts by two authors or more, most with several; empty if too few."""
     texts_of: dict[str, list[int]] = {}
     for at, author in enumerate(authors):
         texts_of.setdefault(author, []).append(at)
@@ -95,7 +95,7 @@ def draw_few(authors: list[str], count: int, rng: np.random.Generator) -> IntArr
 def clustered(
     scorer: Scorer, levs: Levs, authors: list[str], population: Population | None, prior: float
 ) -> tuple[ClusterMeasures, FloatArray]:
-    """How well the authors of texts are told apart, and the log Bayes factors of all pairs."""
+    """How well texts are clustered by author, and the log Bayes factors of all pairs."""
     factors = square(scorer.all_pairs(levs, population).log_bayes_factor)
     partition = merge_texts(factors, prior)
     cluster_of = {text: at for at, group in enumerate(partition.clusters) for text in group}
@@ -112,17 +112,17 @@ def mean_of_draws(
 ) -> list[float]:
     """Mean F and adjusted Rand index of draws, and Cllr of all their pairs."""
     authors, levs = texts
-    told, log_factors, same_author = [], [], []
+    figures, log_factors, same_author = [], [], []
     for chosen in draws:
         few, truth = levs[chosen], [authors[at] for at in chosen]
         population = verifier.population_of(few) if own_population else None
         measures, factors = clustered(scorer, few, truth, population, prior)
         pairs = np.triu_indices(len(chosen), 1)
-        told.append((measures.bcubed_f, measures.adjusted_rand_index))
+        figures.append((measures.bcubed_f, measures.adjusted_rand_index))
         log_factors.append(factors[pairs])
         same_author.append(np.equal.outer(truth, truth)[pairs])
     cost = cllr(np.concatenate(log_factors), np.concatenate(same_author))
-    return [*np.mean(told, axis=0).tolist(), cost]
+    return [*np.mean(figures, axis=0).tolist(), cost]
 
 
 def small_table(
@@ -149,7 +149,8 @@ def small_table(
                 continue
             modes = ((verifier.scorer, True), (verifier.scorer, False), (unknowing, False))
             row = [
-                mean_of_draws(verifier, scorer, texts, drawn, prior, own) for scorer, own in modes
+                mean_of_draws(verifier, scorer, texts, drawn, prior, has_population)
+                for scorer, has_population in modes
             ]
             rows.append(np.concatenate(row))
             counted += [len({texts[0][at] for at in chosen}) for chosen in drawn]
@@ -182,8 +183,8 @@ def best_delta(tokens: list[list[str]], truth: list[str]) -> tuple[float, float]
         for count in range(1, len(tokens) + 1):
             measures.append(measure_clusters(fcluster(tree, count, "maxclust").tolist(), truth))
     return (
-        max(one.bcubed_f for one in measures),
-        max(one.adjusted_rand_index for one in measures),
+        max(measured.bcubed_f for measured in measures),
+        max(measured.adjusted_rand_index for measured in measures),
     )
 
 
@@ -219,16 +220,18 @@ def main() -> None:
             chosen = draw([document.author for document in documents], rng)
             truth = [documents[at].author for at in chosen]
             population = verifier.population_of(levs[chosen])
-            told, _ = clustered(verifier.scorer, levs[chosen], truth, population, arguments.prior)
+            measures, _ = clustered(
+                verifier.scorer, levs[chosen], truth, population, arguments.prior
+            )
             of_set.append(
                 [
-                    told.texts,
-                    told.authors,
-                    told.bcubed_precision,
-                    told.bcubed_recall,
-                    told.bcubed_f,
-                    told.adjusted_rand_index,
-                    np.log(told.clusters / told.authors),
+                    measures.texts,
+                    measures.authors,
+                    measures.bcubed_precision,
+                    measures.bcubed_recall,
+                    measures.bcubed_f,
+                    measures.adjusted_rand_index,
+                    np.log(measures.clusters / measures.authors),
                     *best_delta([tokens[at] for at in chosen], truth),
                 ]
             )
@@ -239,7 +242,7 @@ def main() -> None:
 
 
 def show(name: str, row: FloatArray) -> None:
-    """A line of the table."""
+    """Print a row of the table."""
     texts, authors, *measures = row.tolist()
     measures[4] = float(np.exp(measures[4]))
     shown = " | ".join(f"{value:.3f}".replace("0.", ".", 1) for value in measures)

@@ -4,7 +4,7 @@
         [--unknown] [--common] [--json [FILE]]
 
 CORPORA holds dev/NAME/. Each case is a disputed text against 1, 3 or 5 known texts of one author,
-or 3 against 3, half of the cases by the same author. Its population is drawn anew for each case,
+or 3 against 3, half of the cases by the same author. Its population is drawn for each case,
 from texts by authors who are not in it; half of it or all of it may be of another dev set, and so
 of another genre, or it may be all texts of the set, those of the case among them. Texts may be cut
 to their first words, those of the population, too, or only one of both; or be made of several by
@@ -15,7 +15,7 @@ one author. All figures are means over the sets that have authors with texts eno
     wrong > 1   share of cases with a log10 Bayes factor beyond 1 on the wrong side; likewise > 2
     median      of the log10 Bayes factors of same-author cases
 
-Cllr_min is fitted to the very cases that it is measured on. With so many cases of a set it is too
+Cllr_min is fitted to the very cases that it is measured on. With this many cases of a set it is too
 good by `optimism`: the same difference for numbers that are calibrated by construction.
 
 With --unknown, the model does not know the genre of a set (and its like): that of its name. With
@@ -59,7 +59,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Condition:
-    """What a case has."""
+    """The condition that cases are drawn under."""
 
     known: int
     population: int | str  # texts, or what they are
@@ -78,18 +78,23 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """Texts by their authors."""
+class EncodedTexts:
+    """Encoded texts by their authors."""
 
     authors: np.ndarray  # (texts,)
     levs: Levs
 
 
 class DevSet:
-    """The texts of a dev set, each once; behind them some of another set, and a population's."""
+    """The distinct texts of a dev set, followed by texts of another set and of a population."""
 
     def __init__(
-        self, scorer: Scorer, name: str, texts: Encoded, others: Levs, population: Encoded | None
+        self,
+        scorer: Scorer,
+        name: str,
+        texts: EncodedTexts,
+        others: Levs,
+        population: EncodedTexts | None,
     ) -> None:
         self.scorer, self.name, authors = scorer, name, texts.authors
         rows = np.concatenate([texts.levs, others])
@@ -103,7 +108,7 @@ class DevSet:
         self.by_author = {name: np.flatnonzero(authors == name) for name in sorted(set(authors))}
 
     def enough(self, condition: Condition) -> list[str]:
-        """The authors with texts enough for a condition; none if these are too few."""
+        """The authors with enough texts for a condition; empty if these are too few."""
         wanted = condition.known + condition.disputed
         enough = [name for name, texts in self.by_author.items() if len(texts) >= wanted]
         if condition.joined:
@@ -150,7 +155,7 @@ class DevSet:
 
 
 def read_texts(folder: Path, words: int) -> dict[str, str]:
-    """The author of each text of a dev set, cut to so many words."""
+    """The author of each text of a dev set, cut to `words` words."""
     authors: dict[str, str] = {}
     for pair in read_pairs(folder):
         for document in (pair.first, pair.second):
@@ -160,7 +165,7 @@ def read_texts(folder: Path, words: int) -> dict[str, str]:
 
 
 def with_joined(authors: dict[str, str], words: int) -> dict[str, str]:
-    """One long text of each author who has texts enough, then those that are not in it."""
+    """One long text of each author with enough texts, then the texts that are not in it."""
     by_author: dict[str, list[str]] = {}
     for text, author in authors.items():
         by_author.setdefault(author, []).append(text)
@@ -176,9 +181,9 @@ def with_joined(authors: dict[str, str], words: int) -> dict[str, str]:
 
 
 def optimism(log10: FloatArray, same: BoolArray, draws: int = 20) -> float:
-    """By how much Cllr_min is below Cllr where the numbers are right, for so many cases.
+    """The difference of Cllr and Cllr_min for this many cases with well-calibrated numbers.
 
-    The truth of each case is drawn by its number, stretched to what the ranking deserves.
+    The truth of each case is drawn by its number, stretched to match the quality of the ranking.
     """
     from adhominem.statistics import logistic
 
@@ -212,7 +217,7 @@ def row(log10: FloatArray, same: BoolArray) -> list[float]:
 
 
 def conditions() -> list[Condition]:
-    """Those of the tables: the population, then several disputed texts, then words."""
+    """The conditions of the tables: by population, then several disputed texts, then words."""
     sizes = [Condition(k, size) for k in KNOWN for size in (*POPULATIONS, OWN, MIXED, OTHER)]
     sizes += [Condition(3, size, disputed=3) for size in (0, 50)]
     cut = [Condition(known, size, w) for w in WORDS for known in KNOWN[::2] for size in (0, 50)]
@@ -224,11 +229,11 @@ def conditions() -> list[Condition]:
 def dev_sets(
     verifier: Verifier, folders: Sequence[Path], condition: Condition, unknown: bool
 ) -> list[DevSet]:
-    """The dev sets, encoded for a condition; each has texts of the one before it for strangers."""
+    """The dev sets, encoded for a condition; each borrows texts of the previous one."""
 
-    def encode(authors: dict[str, str]) -> Encoded:
+    def encode(authors: dict[str, str]) -> EncodedTexts:
         levs = verifier.encode([Document(text=text) for text in authors])
-        return Encoded(np.array(list(authors.values())), levs)
+        return EncodedTexts(np.array(list(authors.values())), levs)
 
     encoded = []
     for folder in folders:

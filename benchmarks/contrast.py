@@ -2,9 +2,9 @@
 
     python benchmarks/contrast.py [CORPORA] [SET ...] [--pairs 20] [--fewest 3] [--top 10]
 
-Two authors of a dev set, each with so many texts that there are at least --fewest in either half.
-Habits are named on the first half of both, and looked at in the second. Authors are drawn in pairs,
-with at most 8 texts in a half; the texts of one work are in one half where works are known.
+Two authors of a dev set, each with enough texts for at least --fewest in either half. Habits are
+named on the first half of both, and looked at in the second. Authors are drawn in pairs, with at
+most 8 texts in a half; the texts of one work are in one half where works are known.
 
     direction    of the habits named, those that the same side has more of in the second half, too;
                  by chance it is 50%
@@ -47,7 +47,7 @@ Row = tuple[float, float, float, float]  # a habit in each of the columns
 def halves(
     texts: Sequence[Document], rng: np.random.Generator
 ) -> tuple[list[Document], list[Document]]:
-    """The texts of an author in two parts, those of one work together."""
+    """The texts of an author in two parts, with those of one work in one part."""
     works: dict[str, list[Document]] = {}
     for at, text in enumerate(texts):
         works.setdefault(text.work or f"\0{at}", []).append(text)
@@ -59,7 +59,7 @@ def halves(
 
 
 def looked_at(features: Sequence[int], named: Rates, later: Rates) -> list[Row]:
-    """How habits that were named on one half do in the other."""
+    """How habits that were named in one half do in the other."""
     at = np.array(features, dtype=np.int64)
     first, second = named.difference[at], later.difference[at]
     same = np.sign(first) == np.sign(second)
@@ -73,7 +73,7 @@ def looked_at(features: Sequence[int], named: Rates, later: Rates) -> list[Row]:
 
 
 def by_zeta(counts: Counts, top: int, group: str) -> list[int]:
-    """The features of a group that Craig's Zeta puts first, of either side."""
+    """The features of a group that Craig's Zeta ranks first, on either side."""
     slices = [counts.side(side, by_text=False)[0] > 0 for side in (0, 1)]
     zeta: FloatArray = slices[0].mean(axis=0) - slices[1].mean(axis=0)
     inside = np.flatnonzero(np.array([name == group for name in counts.groups]))
@@ -88,19 +88,19 @@ def pair_of_authors(
     verifier: Verifier, first: Sequence[Document], second: Sequence[Document], top: int,
     rng: np.random.Generator,
 ) -> tuple[dict[str, list[Row]], dict[str, list[Row]], FloatArray]:  # fmt: skip
-    """By group, how the habits named do, and those of Zeta; and which of all features agree."""
+    """By group, how the habits named and those of Zeta do; and which of all features agree."""
     parts = [halves(texts, rng) for texts in (first, second)]
     sides = [parts[0][0], parts[1][0], parts[0][1], parts[1][1]]
     counts = count_features(counting_member(verifier), sides, SLICE)
     tables = [counts.side(side, by_text=True) for side in range(4)]
     named, later = compare_rates(*tables[:2]), compare_rates(*tables[2:])
-    told = contrast_texts(verifier, *sides[:2], options=ContrastOptions(top=top, slice=SLICE))
+    contrasted = contrast_texts(verifier, *sides[:2], options=ContrastOptions(top=top, slice=SLICE))
     place = {
         (group, shown(feature)): at
         for at, (group, feature) in enumerate(zip(counts.groups, counts.features, strict=True))
     }
     ours, rival = {}, {}
-    for group in told.groups:
+    for group in contrasted.groups:
         habits = [(group.group, habit.ngram) for habit in (*group.first, *group.second)]
         ours[group.group] = looked_at([place[key] for key in habits if key in place], named, later)
         rival[group.group] = looked_at(by_zeta(counts, top, group.group), named, later)
@@ -109,7 +109,7 @@ def pair_of_authors(
 
 
 def mean(rows: Sequence[Row]) -> FloatArray:
-    """(columns,): shares, and the median of what habits shrink to."""
+    """(columns,): mean shares, and the median of the ratio that habits shrink to."""
     if not rows:
         return np.full(len(COLUMNS), np.nan)
     table = np.array(rows)
@@ -119,7 +119,7 @@ def mean(rows: Sequence[Row]) -> FloatArray:
 
 
 def show(name: str, pairs: int | str, values: FloatArray) -> None:
-    """A row of a table."""
+    """Print a row of a table."""
     print(f"| {name} | {pairs} | {' | '.join(f'{value:.3f}' for value in values)} |", flush=True)
 
 
@@ -159,11 +159,11 @@ def main() -> None:
         rival: dict[str, list[Row]] = {group: [] for group in GROUPS}
         agree = []
         for first, second in pairs:
-            told, zeta, all_agree = pair_of_authors(
+            habits, zeta, all_agree = pair_of_authors(
                 verifier, by_author[first], by_author[second], arguments.top, rng
             )
             for group in GROUPS:
-                ours[group] += told[group]
+                ours[group] += habits[group]
                 rival[group] += zeta[group]
             agree.append(float(all_agree.mean()))
         for group in GROUPS:

@@ -4,8 +4,8 @@ An author is drawn as two real ones of a genre, who share out the numbers of a L
 sparse parts each number is one or the other's, always the same one's; plain parts are turned from
 one towards the other, as seen from the middle of the genre. A text of such an author takes each
 number of a sparse part from one of two texts. So numbers are those of real texts, as many are not
-zero, and likenesses within genres and within authors vary much as they do in the real texts. How
-much they do is told by `statistics`.
+zero, and likenesses within genres and within authors vary much as they do in the real texts.
+Measure how much with `statistics`.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Draw:
         self.middles = {name: self._middle(authors) for name, authors in self.genres.items()}
 
     def _middle(self, authors: dict[int, list[int]]) -> list[Array32]:
-        """(size,) of each plain part: the mean of some texts of a genre."""
+        """(size,) for each plain part: the mean of some texts of a genre."""
         numbers = [texts[0] for texts in authors.values()][:500]
         plain = self.store.levs(numbers).parts[:-1]
         return [part.mean(axis=0) for part in plain if not isinstance(part, SparseRows)]
 
     def author(self) -> Levs:
-        """(texts, lev_size): the texts of one that was drawn."""
+        """(texts, lev_size): the texts of a drawn author."""
         rng, names = self.rng, list(self.genres)
         genre = names[rng.choice(len(names), p=self.shares)]
         authors = self.genres[genre]
@@ -82,29 +82,31 @@ class Draw:
         lengths = np.asarray(there[0].log_tokens[:count], np.float32)[:, None]
         return Levs((*parts, lengths))
 
-    def _shared_out(self, one: SparseRows, other: SparseRows, count: int) -> SparseRows:
-        """(count, size): each number from one of two authors, and from one of two texts by them."""
+    def _shared_out(
+        self, first_rows: SparseRows, second_rows: SparseRows, count: int
+    ) -> SparseRows:
+        """(count, size): numbers from either of two authors, each from either of two texts."""
         rng = self.rng
-        second = rng.random(one.size, np.float32) > _FIRST  # (size,): the same for all texts
-        whose = second.astype(np.uint8) * 2
+        second = rng.random(first_rows.size, np.float32) > _FIRST  # (size,): the same for all texts
+        owner_of = second.astype(np.uint8) * 2
         counts, places, values = [], [], []
         for at in range(count):
-            rows = [side.row(at + step) for side in (one, other) for step in (0, 1)]
+            rows = [side.row(at + step) for side in (first_rows, second_rows) for step in (0, 1)]
             there = np.concatenate([row[0] for row in rows])
             owner = np.repeat(np.arange(4, dtype=np.uint8), [len(row[0]) for row in rows])
-            wanted = whose + (rng.random(one.size, np.float32) > _FIRST)
-            kept = np.flatnonzero(wanted[there] == owner)
+            source = owner_of + (rng.random(first_rows.size, np.float32) > _FIRST)
+            kept = np.flatnonzero(source[there] == owner)
             kept = kept[np.argsort(there[kept], kind="stable")]
             counts.append(len(kept))
             places.append(there[kept])
             values.append(np.concatenate([row[1] for row in rows])[kept])
         return SparseRows.of_counts(
-            np.array(counts), np.concatenate(places), np.concatenate(values), one.size
+            np.array(counts), np.concatenate(places), np.concatenate(values), first_rows.size
         )
 
 
 def _written(folder: Path, name: str) -> IndexFile | None:
-    """A file that an earlier run has written; none if there is none."""
+    """A file that an earlier run has written; None if there is none."""
     if not (folder / name).exists():
         return None
     data = (folder / name).read_bytes()
@@ -112,7 +114,7 @@ def _written(folder: Path, name: str) -> IndexFile | None:
 
 
 def drawn_shard(real: Path, output: Path, number: int) -> Shard:
-    """A shard of texts that were drawn, without codes."""
+    """A shard of drawn texts, without codes."""
     name = f"texts-{900_000 + number:06}.safetensors"
     before = _written(output, name)
     if before is not None:
@@ -159,7 +161,7 @@ def _with_codes(work: tuple[Path, str, int]) -> Shard:
 
 
 def with_drawn(real: Path, output: Path, model: str, texts: int, jobs: int) -> Path:
-    """An index of the texts of a real one, and of as many drawn as make the number full."""
+    """An index of the texts of a real one, filled up with drawn texts."""
     if (output / "index.json").exists() and all(s.codes for s in read_manifest(output).shards):
         return output
     output.mkdir(parents=True, exist_ok=True)
@@ -186,7 +188,7 @@ def with_drawn(real: Path, output: Path, model: str, texts: int, jobs: int) -> P
 
 
 def statistics(levs: Levs) -> dict[str, float]:
-    """What texts are like: numbers that are not zero, and how likenesses vary."""
+    """Statistics of texts: nonzero numbers, and how likenesses vary."""
     part = next(part for part in levs.parts if isinstance(part, SparseRows))
     plain = np.asarray(part, np.float32)
     centred = plain - plain.mean(axis=0)
@@ -202,7 +204,7 @@ def statistics(levs: Levs) -> dict[str, float]:
 
 
 def sample(store: Store, begin: int, end: int, count: int = 1_500) -> Levs:
-    """(count, lev_size): of texts from a range, drawn at random, one an author."""
+    """(count, lev_size): LEVs of texts from a range, drawn at random, one per author."""
     numbers: IntArray = np.random.default_rng(0).permutation(np.arange(begin, end))
     _, first = np.unique(store.accounts[numbers], return_index=True)
     return store.levs(np.sort(numbers[np.sort(first)[:count]]))

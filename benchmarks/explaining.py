@@ -38,7 +38,7 @@ DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(d
 
 
 def seconds(work: Callable[[], object], times: int = 3) -> float:
-    """CPU seconds, the fewest of several times: other programs may be running."""
+    """CPU seconds, the minimum of several runs, since other programs may be running."""
     taken = []
     for _ in range(times):
         began = time.process_time()
@@ -48,7 +48,7 @@ def seconds(work: Callable[[], object], times: int = 3) -> float:
 
 
 def read_throughout(verifier: Verifier, explanation: Explanation) -> Explanation:
-    """As if a network had read all of the first text, with the attention that it gave to tokens."""
+    """A comparison as if a network had read all tokens of the first text, at the same attention."""
     text = explanation.texts[0]
     passages = [passage for passage in text.passages if len(passage.tokens) > 1]
     shares = [[token.attention for token in passage.tokens] for passage in passages]
@@ -69,7 +69,7 @@ def read_throughout(verifier: Verifier, explanation: Explanation) -> Explanation
 
 
 def drawn(page: str) -> str:
-    """How long a browser takes for a page, and for another view of it."""
+    """How long a browser takes to draw a page, and then another view of it."""
     if not CHROMIUM.exists():
         return "no Chromium"
     from playwright.sync_api import sync_playwright

@@ -46,7 +46,7 @@ LAYOUTS = ("as it is", "wrapped at 70", "ragged", "quoted")
 
 
 def texts_at(path: Path, count: int) -> list[str]:
-    """So many texts of a corpus, by chance."""
+    """A random sample of a corpus's texts."""
     (source,) = find_sources(path)
     return draw_some((document.text for document in source.documents(author_required=False)), count)
 
@@ -75,7 +75,7 @@ class Measure:
         return np.array(rows), np.array([len(words) for words in tokens])
 
     def share(self, texts: Sequence[str], prose: Prose | None = None) -> float:
-        """Of texts that are called foreign."""
+        """The share of texts that are called foreign."""
         if not texts:
             return float("nan")
         used = prose or self.prose
@@ -83,13 +83,13 @@ class Measure:
 
 
 def cut(texts: Iterable[str], words: int, chance: random.Random) -> list[str]:
-    """So many words of each text that has about as many."""
+    """The first words of each text that has about as many."""
     parts = [excerpt(text, words, chance) for text in texts]
     return [part for part in parts if len(part.split()) >= words * 2 / 3]
 
 
 def row(name: str, shares: Iterable[float]) -> str:
-    """A line of a table."""
+    """A row of a table."""
     shown = ["" if np.isnan(share) else f"{100 * share:.1f}" for share in shares]
     return f"| {name} | {' | '.join(shown)} |"
 

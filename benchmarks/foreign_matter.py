@@ -68,7 +68,7 @@ JOBS = ["clerk", "nurse", "driver", "teacher", "baker", "farmer", "judge", "pain
 def foreign_matter(
     prose: Sequence[str], verse: Sequence[str], count: int, chance: random.Random
 ) -> dict[str, list[str]]:
-    """So many texts of each kind; `prose` is to be spoilt, `verse` is taken as it is."""
+    """Texts of each kind; `prose` is corrupted, `verse` is taken as it is."""
     words = sorted({word for text in prose for word in re.findall(r"[a-z]{4,}", text)})
     matter = {
         name: [_reordered(text, chance) for _ in range(count)] for name, text in LANGUAGES.items()
@@ -93,7 +93,7 @@ def foreign_matter(
 
 
 def misread(text: str, rate: float, chance: random.Random) -> str:
-    """As a poor scan is read: letters taken for others, specks for marks, words parted."""
+    """A text as a poor scan reads it: letters confused, specks as marks, words split."""
     read = []
     for letter in text:
         kind = chance.random() if chance.random() < rate else 1.0
@@ -132,7 +132,7 @@ def _json(chance: random.Random) -> str:
 def _log(chance: random.Random) -> str:
     lines = []
     for at in range(300):
-        told = chance.choice(
+        message = chance.choice(
             [
                 f"request took {chance.randrange(900)} ms",
                 f"connection from 10.0.0.{chance.randrange(255)} was closed",
@@ -142,7 +142,7 @@ def _log(chance: random.Random) -> str:
         )
         level = chance.choice(["INFO", "WARN", "ERROR"])
         lines.append(
-            f"2024-03-{1 + at // 12:02} {at % 24:02}:{at % 60:02}:07 {level} server: {told}"
+            f"2024-03-{1 + at // 12:02} {at % 24:02}:{at % 60:02}:07 {level} server: {message}"
         )
     return "\n".join(lines)
 

@@ -39,7 +39,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def best(work: Callable[[], object], times: int = 3) -> float:
-    """Of several runs: what else the machine does only ever adds time."""
+    """The minimum time of several runs, since other programs can only add to it."""
     return min(timed(work) for _ in range(times))
 
 
@@ -90,16 +90,20 @@ def main() -> None:
     levs = Runtime(weights, vocabulary, windows).encode(documents, topics)
 
     data = DeviceCorpus(corpus, vocabulary, windows, torch.device("cpu"))
-    some = np.arange(min(20, count))
-    batch = data.batch(some, spread_windows(data.lengths[some], windows), np.full(len(some), -1))
+    sample = np.arange(min(20, count))
+    batch = data.batch(
+        sample, spread_windows(data.lengths[sample], windows), np.full(len(sample), -1)
+    )
     make_plain(network)
     for threads in (1, arguments.threads):
         torch.set_num_threads(threads)
         with torch.no_grad():
             found = network(batch)
             seconds = best(lambda: network(batch), 2)
-        rates[f"plain PyTorch, {threads} thread{'s' if threads > 1 else ''}"] = len(some) / seconds
-    distance = float(np.abs(found.levs.numpy() - levs[some]).max())
+        rates[f"plain PyTorch, {threads} thread{'s' if threads > 1 else ''}"] = (
+            len(sample) / seconds
+        )
+    distance = float(np.abs(found.levs.numpy() - levs[sample]).max())
 
     lstm = config.encoder.window_lstm_size
     left = np.ones((512, lstm), np.float32)

@@ -34,13 +34,13 @@ _REACH = 1.96  # standard errors in half of an interval
 
 
 def drawn(pairs: Sequence[Pair], count: int) -> list[Pair]:
-    """So many pairs at random, half of them by one author."""
+    """A random sample of pairs, half of them by one author."""
     rng = np.random.default_rng(0)
-    found: list[Pair] = []
+    chosen: list[Pair] = []
     for same_author in (True, False):
-        some = [pair for pair in pairs if pair.same_author is same_author]
-        found += [some[at] for at in rng.permutation(len(some))[: count // 2]]
-    return found
+        of_class = [pair for pair in pairs if pair.same_author is same_author]
+        chosen += [of_class[at] for at in rng.permutation(len(of_class))[: count // 2]]
+    return chosen
 
 
 def halves(verifier: Verifier, text: str) -> tuple[str, str]:
@@ -53,19 +53,21 @@ def differences(
     verifier: Verifier, pair: Pair, population: Population | None, draws: int
 ) -> tuple[list[float], float]:
     """The two differences of a pair, and half of the interval that such a difference has."""
-    first, second = (halves(verifier, each.text) for each in (pair.first, pair.second))
+    first, second = (halves(verifier, side.text) for side in (pair.first, pair.second))
     levs = verifier.encode([*first, *second])[:, None]  # (4, 1, lev_size)
     sides = [
         verifier.compare(one, other, population, attention=True)
         for one, other in zip(first, second, strict=True)
     ]
-    found = sides[0].of_pairs([levs[at] for at in (0, 1, 0, 1)], [levs[at] for at in (2, 3, 3, 2)])
+    factors = sides[0].of_pairs(
+        [levs[at] for at in (0, 1, 0, 1)], [levs[at] for at in (2, 3, 3, 2)]
+    )
     squares = 0.0
-    for each in sides:
-        interval = bootstrap_interval(each, draws=draws)
+    for side in sides:
+        interval = bootstrap_interval(side, draws=draws)
         assert interval is not None
         squares += ((interval.high - interval.low) / 2) ** 2
-    return [float(found[0] - found[1]), float(found[2] - found[3])], float(np.sqrt(squares))
+    return [float(factors[0] - factors[1]), float(factors[2] - factors[3])], float(np.sqrt(squares))
 
 
 def main() -> None:
@@ -83,14 +85,14 @@ def main() -> None:
         pairs = list(read_pairs(arguments.corpora / "dev" / name))
         chosen = drawn(pairs, arguments.pairs)
         rest = [pair for pair in pairs if pair not in chosen][:50]
-        own = verifier.population([text for pair in rest for text in (pair.first, pair.second)])
-        for kind, population in (("none", None), ("other pairs", own)):
+        others = verifier.population([text for pair in rest for text in (pair.first, pair.second)])
+        for kind, population in (("none", None), ("other pairs", others)):
             rows = [differences(verifier, pair, population, arguments.draws) for pair in chosen]
             differ = np.array([row[0] for row in rows])  # (pairs, 2)
             reach = np.array([row[1] for row in rows])[:, None]
             spread = np.sqrt(np.square(differ).mean())
             expected = np.sqrt(np.square(reach / WIDENED / _REACH).mean())
-            before, after = (np.mean(np.abs(differ) <= each) for each in (reach / WIDENED, reach))
+            before, after = (np.mean(np.abs(differ) <= bound) for bound in (reach / WIDENED, reach))
             print(
                 f"{name:12}{kind:12}{spread:8.2f}{expected:10.2f}{spread / expected:7.2f}"
                 f"{before:8.0%}{after:7.0%}",

@@ -65,13 +65,13 @@ class DevSet:
                 self.works.append(both)
 
 
-def some(rows: Sequence, count: int) -> list:  # type: ignore[type-arg]
-    """So many of them, by chance."""
+def draw_some(rows: Sequence, count: int) -> list:  # type: ignore[type-arg]
+    """A random sample of `count` of them."""
     return random.Random(1).sample(rows, min(count, len(rows)))
 
 
 def by_two(texts: Sequence[Text], others: Sequence[Text], count: int) -> list[tuple[str, str]]:
-    """So many pairs by two authors, by chance."""
+    """Random pairs by two authors."""
     chance, pairs = random.Random(2), list[tuple[str, str]]()
     while len(pairs) < count:
         (one, author), (other, another) = chance.choice(texts), chance.choice(others)
@@ -81,7 +81,7 @@ def by_two(texts: Sequence[Text], others: Sequence[Text], count: int) -> list[tu
 
 
 def row(name: str, factors: FloatArray, same: BoolArray, states: BoolArray) -> str:
-    """A line of the table, from log Bayes factors in nats."""
+    """A row of the table, from log Bayes factors in nats."""
     stated = np.where(states, factors, 0.0)
     shown = [f"{len(same):,}", f"{states.mean():.0%}"]
     both = same.any() and not same.all()
@@ -95,48 +95,49 @@ def row(name: str, factors: FloatArray, same: BoolArray, states: BoolArray) -> s
 def verified(
     verifier: Verifier,
     name: str,
-    one: Sequence[tuple[str, str]],
-    two: Sequence[tuple[str, str]],
+    same: Sequence[tuple[str, str]],
+    different: Sequence[tuple[str, str]],
     population: Population | None = None,
 ) -> None:
-    """Print what `verify` says of pairs by one author and by two."""
-    told = [verifier.verify(*pair, population=population) for pair in (*one, *two)]
-    factors = np.array([result.log_bayes_factor for result in told])
-    states = np.array([not result.verbal.startswith("No statement") for result in told])
-    print(row(name, factors, np.arange(len(told)) < len(one), states), flush=True)
+    """Print what `verify` reports for pairs by one author and by two."""
+    results = [verifier.verify(*pair, population=population) for pair in (*same, *different)]
+    factors = np.array([result.log_bayes_factor for result in results])
+    states = np.array([not result.verbal.startswith("No statement") for result in results])
+    print(row(name, factors, np.arange(len(results)) < len(same), states), flush=True)
 
 
 def speech(verifier: Verifier, name: str, dev: DevSet, count: int) -> None:
     """What is said in one novel and what is told in another, by one author and by two."""
-    said, told = dict[str, str](), dict[str, str]()
+    said, narrated = dict[str, str](), dict[str, str]()
     for text in dev.author:
-        spoken = " ".join(one or other for one, other in _SAID.findall(text))
-        for part, kept in ((spoken, said), (_SAID.sub(" ", text), told)):
+        spoken = " ".join(same or other for same, other in _SAID.findall(text))
+        for part, kept in ((spoken, said), (_SAID.sub(" ", text), narrated)):
             if len(part.split()) >= _FEWEST:
                 kept[text] = first_words(part, _MOST)
-    others = verifier.population(some(list(told.values()), 100))
+    others = verifier.population(draw_some(list(narrated.values()), 100))
     for kind, first, second, population in (
-        ("said and told", said, told, None),
-        ("said and told, population told", said, told, others),
+        ("said and told", said, narrated, None),
+        ("said and told, population told", said, narrated, others),
         ("both said", said, said, None),
-        ("both told", told, told, None),
+        ("both told", narrated, narrated, None),
     ):
-        one = [(first[a], second[b]) for a, b in dev.works if a in first and b in second]
-        one = some(one, count)
+        same = [(first[a], second[b]) for a, b in dev.works if a in first and b in second]
+        same = draw_some(same, count)
         parts = [[(part, dev.author[text]) for text, part in of.items()] for of in (first, second)]
-        two = by_two(parts[0], parts[1], len(one))
-        verified(verifier, f"{name}, {kind}", one, two, population)
+        different = by_two(parts[0], parts[1], len(same))
+        verified(verifier, f"{name}, {kind}", same, different, population)
 
 
 def moved(verifier: Verifier, sets: dict[str, DevSet], name: str, to: str, count: int) -> None:
     """Pairs of a dev set as they are, and with their second texts moved to another; both sets."""
     dev, other = sets[name], sets[to]
-    one = some(dev.works, count)
+    one = draw_some(dev.works, count)
     two = by_two(list(dev.author.items()), list(dev.author.items()), len(one))
     same = np.arange(2 * len(one)) < len(one)
     first, second = (np.asarray(verifier.encode(of)) for of in zip(*one, *two, strict=True))
     here, there = (
-        np.asarray(verifier.encode(some(list(of.author), 200))).mean(axis=0) for of in (dev, other)
+        np.asarray(verifier.encode(draw_some(list(of.author), 200))).mean(axis=0)
+        for of in (dev, other)
     )
     apart = there - here
     apart[-1] = 0.0  # the logarithm of the number of tokens
@@ -148,7 +149,7 @@ def moved(verifier: Verifier, sets: dict[str, DevSet], name: str, to: str, count
 
 
 def few_people(verifier: Verifier, name: str, dev: DevSet) -> None:
-    """All pairs of the texts of few people, by the population that they are compared with."""
+    """Print all pairs of the texts of few people, by the population they are compared against."""
     by_author: dict[str, list[str]] = {}
     for text, author in dev.author.items():
         by_author.setdefault(author, []).append(text)
@@ -156,7 +157,7 @@ def few_people(verifier: Verifier, name: str, dev: DevSet) -> None:
     levs = verifier.encode(list(dev.author))
     number = {text: at for at, text in enumerate(dev.author)}
     for people in (3, 5):
-        told: dict[str, list[FloatArray]] = {"these": [], "others": [], "none": []}
+        by_population: dict[str, list[FloatArray]] = {"these": [], "others": [], "none": []}
         same = []
         for draw in range(DRAWS):
             chance = random.Random(draw)
@@ -167,11 +168,15 @@ def few_people(verifier: Verifier, name: str, dev: DevSet) -> None:
             chosen = chance.sample(fit, people)
             texts = [text for author in chosen for text in by_author[author][:most]]
             pairs = [
-                (one, other)
-                for one, other in combinations(texts, 2)
-                if dev.author[one] != dev.author[other] or {one, other} in works
+                (first_text, second_text)
+                for first_text, second_text in combinations(texts, 2)
+                if dev.author[first_text] != dev.author[second_text]
+                or {first_text, second_text} in works
             ]
-            same += [dev.author[one] == dev.author[other] for one, other in pairs]
+            same += [
+                dev.author[first_text] == dev.author[second_text]
+                for first_text, second_text in pairs
+            ]
             rest = [text for text, author in dev.author.items() if author not in chosen]
             rest = chance.sample(rest, min(len(texts), len(rest)))
             first, second = (levs[[number[text] for text in of]] for of in zip(*pairs, strict=True))
@@ -179,8 +184,8 @@ def few_people(verifier: Verifier, name: str, dev: DevSet) -> None:
                 population = None
                 if of is not None:
                     population = verifier.population_of(levs[[number[text] for text in of]])
-                told[kind].append(verifier.score(first, second, population))
-        for kind, factors in told.items():
+                by_population[kind].append(verifier.score(first, second, population))
+        for kind, factors in by_population.items():
             values = np.concatenate(factors)
             shown = f"{name}, {people} people, population: {kind}"
             print(row(shown, values, np.array(same), values != 0), flush=True)

@@ -5,8 +5,8 @@
 INDEX is one of `benchmarks/search.py`, of real texts by known authors. Some authors are drawn, of
 all genres and of the largest one, with some of their texts each. Half of the authors appear under
 two names, with half of their texts each; the others under one. An index of these texts is linked,
-and each link judged by who wrote the texts. For several rates: how many links are told, which share
-of them is false, and which share of the accounts that belong together is linked.
+and each link judged by who wrote the texts. For several rates: how many links are reported, which
+share of them is false, and which share of the accounts that belong together is linked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What became of a rate."""
+    """The outcome of one rate."""
 
     rate: float
     links: int
@@ -50,8 +50,8 @@ def split_index(
     for number in store.live.tolist():
         if not genre or store.topic(number) == genre:
             by_author.setdefault(store.author(number), []).append(number)
-    many = [author for author, numbers in by_author.items() if len(numbers) >= texts]
-    chosen = rng.permutation(many)[:authors].tolist()
+    candidates = [author for author, numbers in by_author.items() if len(numbers) >= texts]
+    chosen = rng.permutation(candidates)[:authors].tolist()
     if folder.exists():
         shutil.rmtree(folder)
     manifest = opened(folder, verifier, join_authors=False, keep_texts=False, key=None)
@@ -67,18 +67,18 @@ def split_index(
 
 
 def judged(links: Links, split: int) -> list[Row]:
-    """What became of each rate; all links must be there."""
+    """The outcome of each rate; all links must be there."""
     rows = []
     for rate in RATES:
-        told = [link for link in links.links if link.expected_false_share <= rate]
-        right = sum(_author(link.first) == _author(link.second) for link in told)
-        expected = told[-1].expected_false_share * len(told) if told else 0.0
+        made = [link for link in links.links if link.expected_false_share <= rate]
+        right = sum(_author(link.first) == _author(link.second) for link in made)
+        expected = made[-1].expected_false_share * len(made) if made else 0.0
         rows.append(
             Row(
                 rate=rate,
-                links=len(told),
+                links=len(made),
                 expected=expected,
-                false=len(told) - right,
+                false=len(made) - right,
                 linked=right / max(1, split),
             )
         )
@@ -117,11 +117,11 @@ def main() -> None:
             f"{options.texts} texts an author, {options.rounds} rounds"
         )
         for rows in zip(*every, strict=True):
-            told, false = sum(row.links for row in rows), sum(row.false for row in rows)
+            made, false = sum(row.links for row in rows), sum(row.false for row in rows)
             expected = sum(row.expected for row in rows)
             print(
-                f"  rate {rows[0].rate:4.2f}: {told:5} links, {expected:6.1f} expected to be false,"
-                f" {false:4} false ({false / max(1, told):.3f}); of accounts that belong together"
+                f"  rate {rows[0].rate:4.2f}: {made:5} links, {expected:6.1f} expected to be false,"
+                f" {false:4} false ({false / max(1, made):.3f}); of accounts that belong together"
                 f" {np.mean([row.linked for row in rows]):.3f} linked",
                 flush=True,
             )

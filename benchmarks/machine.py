@@ -76,11 +76,11 @@ def main() -> None:
             for title, (first, second) in kinds.items():
                 drawn = random.integers(0, [len(first), len(second)], (4 * PAIRS, 2))
                 drawn = drawn[drawn[:, 0] != drawn[:, 1]][:PAIRS]
-                told = [
+                shares = [
                     float((verifier.score(first[drawn[:, 0]], second[drawn[:, 1]], of) > 0).mean())
                     for of in (None, population)
                 ]
-                print(f"| {title} | {genre} | {told[0]:.0%} | {told[1]:.0%} |")
+                print(f"| {title} | {genre} | {shares[0]:.0%} | {shares[1]:.0%} |")
 
 
 if __name__ == "__main__":

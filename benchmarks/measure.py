@@ -51,7 +51,7 @@ def run(main: Callable[[], None]) -> None:
 
 
 class _Copied(io.TextIOBase):
-    """Standard output, of which a copy is kept."""
+    """Standard output that keeps a copy."""
 
     def __init__(self) -> None:
         self.copy, self._out = io.StringIO(), sys.stdout
@@ -65,7 +65,7 @@ class _Copied(io.TextIOBase):
 
 
 def write_results(path: Path, command: Sequence[str], printed: str) -> None:
-    """Write the Markdown tables among printed lines as JSON, a row a line."""
+    """Write the Markdown tables among printed lines as JSON, one line per row."""
     model = command[command.index("--model") + 1] if "--model" in command else DEFAULT_MODEL
     head = {
         "date": date.today().isoformat(),
@@ -103,7 +103,7 @@ def tables_in(printed: str) -> list[list[dict[str, Cell]]]:
 
 
 def _plain(cell: str) -> Cell:
-    """A number where a cell is one: 82% is 0.82. Nothing where there is none."""
+    """The number in a cell, if there is one: 82% is 0.82."""
     if not cell or not _NUMBER.fullmatch(cell) or not re.search(r"\d", cell):
         return None if cell in ("", "-", "nan") else cell
     bare = cell.rstrip("%").replace(",", "")

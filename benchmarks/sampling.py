@@ -35,7 +35,7 @@ def read_labels(corpora: str) -> Labels:
 
 
 def enlarge(labels: Labels, documents: int, only_ones: int = 0) -> Labels:
-    """Labels of so many documents, `only_ones` by authors of one, the others as in `labels`."""
+    """Labels of `count` documents, `only_ones` by authors of one, the others as in `labels`."""
     rng = np.random.default_rng(0)
     sizes = rng.choice(np.bincount(labels.author), documents)  # more authors than needed
     sizes[:only_ones] = 1
@@ -54,7 +54,7 @@ def enlarge(labels: Labels, documents: int, only_ones: int = 0) -> Labels:
 
 
 def rival(author: npt.NDArray[np.int32]) -> int:
-    """Algorithms 1-3 as they are printed."""
+    """Algorithms 1-3 as they are printed in the paper."""
     rng = random.Random(0)
     by_author: dict[int, list[int]] = {}
     for document, writer in enumerate(author.tolist()):

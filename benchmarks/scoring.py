@@ -71,7 +71,7 @@ def main() -> None:
     print("|---" * 7 + "|")
     drawn = np.random.default_rng(0).integers(0, len(levs), (2, arguments.drawn))
     for population in (None, Population.of(levs)):
-        told = "none" if population is None else f"{population.texts} texts"
+        name = "none" if population is None else f"{population.texts} texts"
         slow = best_of_three(partial(one_by_one, verifier, sides[0], sides[1], population)) / len(
             pairs
         )
@@ -80,7 +80,7 @@ def main() -> None:
             at_once = best_of_three(score) / len(first)
             cells = [f"{1e6 * seconds:,.0f}" for seconds in (at_once, slow)]
             print(
-                f"| {len(first):,} | {told} | {cells[0]} | {cells[1]} | {slow / at_once:.1f} "
+                f"| {len(first):,} | {name} | {cells[0]} | {cells[1]} | {slow / at_once:.1f} "
                 f"| {1e6 * floor:.1f} | {at_once / floor:.0f} |",
                 flush=True,
             )

@@ -16,7 +16,7 @@ shuffled. For each size:
    other text of the author, which stands in the index, among the first? Beside the cosine of TF-IDF
    character 4-grams.
 
-`--drawn` makes an index of so many texts: the largest real one, and texts that were drawn to have
+`--drawn` makes an index of this many texts: the largest real one, and texts that were drawn to have
 its statistics (`drawn_texts.py`), for 2 and 3. Work that is done already in the folder is not done
 again.
 """
@@ -66,7 +66,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def texts_of(corpora: Path) -> list[dict[str, str]]:
-    """All pieces, shuffled."""
+    """All pieces of the texts, shuffled."""
     rows = []
     for part in PARTS:
         for path in sorted((corpora / part).glob("*.jsonl.xz")):
@@ -74,14 +74,14 @@ def texts_of(corpora: Path) -> list[dict[str, str]]:
             with lzma.open(path, "rt", encoding="utf-8") as file:
                 for line in file:
                     row = json.loads(line)
-                    told = {"author": f"{genre}/{row['author']}", "topic": genre}
-                    rows += [{"text": text, **told} for text in pieces(row["text"])]
+                    labels = {"author": f"{genre}/{row['author']}", "topic": genre}
+                    rows += [{"text": text, **labels} for text in pieces(row["text"])]
     random.Random(0).shuffle(rows)
     return [{"id": str(number), **row} for number, row in enumerate(rows)]
 
 
 def build(corpora: Path, work: Path, size: int, model: str) -> Path:
-    """An index of so many texts."""
+    """An index of this many texts."""
     source, folder = work / f"{size}.jsonl", work / f"index-{size}"
     if (folder / "index.json").exists():
         print(f"\n{Store(folder).manifest.texts:,} texts, built before", flush=True)
@@ -91,16 +91,16 @@ def build(corpora: Path, work: Path, size: int, model: str) -> Path:
             file.writelines(json.dumps(row) + "\n" for row in texts_of(corpora)[:size])
     began = time.process_time(), time.monotonic()
     result = adhominem.index_files([source], folder, model=model)
-    told = f"{result.texts:,} texts, {result.bytes_a_text / 1e3:.2f} kB a text"
+    summary = f"{result.texts:,} texts, {result.bytes_a_text / 1e3:.2f} kB a text"
     if result.added:
         seconds = time.monotonic() - began[1]
-        told += f", {result.added / seconds:.0f} a second (arranging included)"
-    print(f"\n{told}", flush=True)
+        summary += f", {result.added / seconds:.0f} a second (arranging included)"
+    print(f"\n{summary}", flush=True)
     return folder
 
 
 def timed(work: Callable[[], object], times: int = 5) -> tuple[float, float]:
-    """Seconds, and seconds of processor time: the least of some."""
+    """Seconds, and seconds of processor time, each the minimum of several runs."""
     wall, processor = [], []
     for _ in range(times):
         began = time.perf_counter(), time.process_time()
@@ -111,13 +111,13 @@ def timed(work: Callable[[], object], times: int = 5) -> tuple[float, float]:
 
 
 def show(name: str, seconds: tuple[float, float], queries: int) -> None:
-    """A row of the table of times."""
+    """Print a row of the table of times."""
     wall, processor = (1e3 * second / queries for second in seconds)
     print(f"  {name:28} {wall:9.1f} ms a query, {processor:9.1f} ms of processor", flush=True)
 
 
 def recall(searcher: Searcher, queries: int) -> None:
-    """Of the best 20 and 100 by a full scan, those that a search finds."""
+    """Print how many of the best 20 and 100 by a full scan a search finds."""
     rng = np.random.default_rng(1)
     live = searcher.store.live
     shares: dict[int, list[float]] = {20: [], TOP: []}
@@ -127,15 +127,15 @@ def recall(searcher: Searcher, queries: int) -> None:
         scores = np.concatenate([searcher.approximate(levs, [block])[0] for block in blocks])
         best = live[np.argsort(-scores)[:1_001]]
         exact = searcher.scored(levs, [best[best != number]])[0].numbers
-        for k, told in shares.items():
+        for k, found in shares.items():
             hits = searcher.search(levs, k, [frozenset([number])])[0].numbers
-            told.append(len(set(exact[:k].tolist()) & set(hits.tolist())) / k)
-    for k, told in shares.items():
-        print(f"  recall of the best {k}: {np.mean(told):.4f} ({queries} searches)", flush=True)
+            found.append(len(set(exact[:k].tolist()) & set(hits.tolist())) / k)
+    for k, found in shares.items():
+        print(f"  recall of the best {k}: {np.mean(found):.4f} ({queries} searches)", flush=True)
 
 
 def times(searcher: Searcher, k: int = 20) -> None:
-    """How long a search takes, and the rivals' scan for candidates."""
+    """Print how long a search takes, and the rivals' scan for candidates."""
     rng = np.random.default_rng(2)
     levs = searcher.store.levs(rng.choice(searcher.store.live, 32, replace=False))
     with threadpool_limits(1, "blas"):  # as the command does
@@ -193,7 +193,7 @@ def cases(corpora: Path, of_a_set: int) -> list[tuple[str, str]]:
 def success(
     corpora: Path, work: Path, size: int, verifier: Verifier, options: argparse.Namespace
 ) -> None:
-    """Whether the author's other text comes up first, or soon."""
+    """Print how often the author's other text comes up first, or early."""
     pairs = cases(corpora, options.of_a_set)
     folder = work / f"success-{size}"
     if not folder.exists():
@@ -211,17 +211,17 @@ def success(
     for at, scored in enumerate(searcher.search(levs, 10)):
         ids = [searcher.store.id(number) for number in scored.numbers.tolist()]
         ranks.append(ids.index(f"other-{at}") + 1 if f"other-{at}" in ids else 99)
-    tell_success(f"among {len(searcher.store):,} texts", ranks)
+    print_success(f"among {len(searcher.store):,} texts", ranks)
 
 
-def tell_success(name: str, ranks: list[int]) -> None:
-    """The shares of those that came up early."""
+def print_success(name: str, ranks: list[int]) -> None:
+    """Print the shares of texts that came up early."""
     shares = ", ".join(f"at {k} {np.mean(np.array(ranks) <= k):.3f}" for k in (1, 8, 10))
     print(f"  success {name}: {shares} ({len(ranks)} searches)", flush=True)
 
 
 def success_of_rival(corpora: Path, work: Path, size: int, of_a_set: int) -> None:
-    """The same by the cosine of TF-IDF character 4-grams."""
+    """Print the success of the cosine of TF-IDF character 4-grams."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     pairs = cases(corpora, of_a_set)
@@ -238,7 +238,7 @@ def success_of_rival(corpora: Path, work: Path, size: int, of_a_set: int) -> Non
     queries = grams.transform([first for first, _ in pairs])
     products = np.asarray((queries @ table.T).todense())
     ranks = [int((row > row[at]).sum()) + 1 for at, row in enumerate(products)]
-    tell_success(f"of TF-IDF 4-grams among {table.shape[0]:,}", ranks)
+    print_success(f"of TF-IDF 4-grams among {table.shape[0]:,}", ranks)
 
 
 def main() -> None:
@@ -276,13 +276,13 @@ def main() -> None:
         print(f"\n{len(store):,} texts, most of them drawn: {taken / 1e9:.2f} GB", flush=True)
         cut = max(options.sizes)
         for name, ends in (("real", (0, cut)), ("drawn", (cut, len(store)))):
-            told = statistics(sample(store, *ends)).items()
-            print(f"  {name}: " + ", ".join(f"{what} {value:.4g}" for what, value in told))
+            figures = statistics(sample(store, *ends)).items()
+            print(f"  {name}: " + ", ".join(f"{what} {value:.4g}" for what, value in figures))
         measure(folder, verifier, options)
 
 
 def measure(folder: Path, verifier: Verifier, options: argparse.Namespace) -> None:
-    """Times and recall of an index."""
+    """Print times and recall of an index."""
     if options.only in (None, "times"):
         began = time.perf_counter()
         searcher = Searcher(folder, verifier)

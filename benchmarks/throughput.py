@@ -13,9 +13,9 @@ own, in turn with the other's, and the best of several rounds counts, since the 
 busier at one time than at another. What counts is their ratio. On one core, seconds are those of
 the CPU; on two, those of a clock.
 
-With --device, so many worker processes on the CPU alone are compared with as many that feed the
-device, by the clock; the texts that count are read REPEATS times over, since they are few for so
-many processes. Told is also how much LEVs of the device differ from those of the CPU at most.
+With --device, --jobs worker processes on the CPU alone are compared with as many that feed the
+device, by the clock; the texts that count are read REPEATS times over, since they are few for that
+many processes. The largest difference of LEVs between device and CPU is printed, too.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ Record = dict[str, Any]
 
 
 class Stopwatch:
-    """The time spent in each stage, less that in stages inside of it."""
+    """The time spent in each stage, less that in stages inside it."""
 
     def __init__(self) -> None:
         self.seconds = dict.fromkeys(STAGES, 0.0)
         self._inside = [0.0]
 
     def wrap(self, stage: str, place: str) -> None:
-        """Watch a method, if this checkout has it."""
+        """Time a method, if this checkout has it."""
         module, _, path = place.partition(":")
         class_name, _, method = path.partition(".")
         try:
@@ -93,7 +93,7 @@ class Stopwatch:
 
 
 def texts_of(corpora: Path, words: int, count: int) -> Iterator[str]:
-    """So many texts of so many words, of each corpus in turn."""
+    """Texts of a given length, from each corpus in turn."""
     from adhominem.text.readers import find_sources
 
     def joined(source: Any) -> Iterator[str]:
@@ -211,7 +211,7 @@ def device_child(folder: Path, jobs: int, device: str) -> Record:
 def report_device(
     words: int, folder: Path, checkouts: dict[str, Path], arguments: argparse.Namespace
 ) -> None:
-    """A table of one length of texts, with and without the device."""
+    """Print a table for one length of texts, with and without the device."""
     print(f"\ntexts of {words:,} words, {arguments.jobs} worker processes\n", flush=True)
     print("| | texts/s | LEVs differ by | seconds for the first texts |\n|---|---|---|---|")
     for name, checkout in checkouts.items():
@@ -220,9 +220,9 @@ def report_device(
         for device, number in (("cpu", arguments.jobs), (arguments.device, jobs)):
             done = measure(checkout, folder, number, device)
             rate = done["texts"] / done["seconds"]
-            told = f"{name}, {device}, {number} jobs"
+            title = f"{name}, {device}, {number} jobs"
             cells = f"{rate:.0f} | {done['difference']:.1e} | {done['first']:.1f}"
-            print(f"| {told} | {cells} |", flush=True)
+            print(f"| {title} | {cells} |", flush=True)
 
 
 def measure(checkout: Path, folder: Path, jobs: int, device: str = "") -> Record:
@@ -240,13 +240,13 @@ def measure(checkout: Path, folder: Path, jobs: int, device: str = "") -> Record
 
 
 def best_of(records: list[Record]) -> Record:
-    """The fastest; with the median of the memory."""
+    """The fastest record, with the median of the memory."""
     memory = sorted(record["peak_mb"] for record in records)
     return {**min(records, key=lambda r: r["seconds"]), "peak_mb": memory[len(memory) // 2]}
 
 
 def report(words: int, results: dict[tuple[str, int], Record], names: list[str]) -> None:
-    """Tables of one length of texts."""
+    """Print tables for one length of texts."""
     texts = results[names[0], 1]["texts"]
     print(f"\n{texts} texts of {words:,} words\n")
     print(f"| ms a text, one core | {' | '.join(names)} |")
@@ -258,18 +258,18 @@ def report(words: int, results: dict[tuple[str, int], Record], names: list[str])
     rest = [record["seconds"] - sum(record["stages"].values()) for record in alone]
     print(f"| all else | {' | '.join(f'{1e3 * seconds / texts:.2f}' for seconds in rest)} |")
     floors = [record["stages"]["reading"] + record["stages"]["tokenizing"] for record in alone]
-    for jobs, told in ((1, "one core"), (2, "two cores")):
+    for jobs, processors in ((1, "one core"), (2, "two cores")):
         if (names[0], jobs) not in results:
             continue
         records = [results[name, jobs] for name in names]
         rates = [texts / record["seconds"] for record in records]
-        print(f"| **{told}: texts/s** | {' | '.join(f'{rate:.1f}' for rate in rates)} |")
+        print(f"| **{processors}: texts/s** | {' | '.join(f'{rate:.1f}' for rate in rates)} |")
         slowest = texts / results[names[-1], 1]["seconds"]
         if len(names) > 1:
             times = [f"{rate / slowest:.2f}" for rate in rates]
-            print(f"| {told}: times {names[-1]} on one | {' | '.join(times)} |")
+            print(f"| {processors}: times {names[-1]} on one | {' | '.join(times)} |")
         memory = [f"{record['peak_mb']:.0f}" for record in records]
-        print(f"| {told}: peak memory in MB | {' | '.join(memory)} |")
+        print(f"| {processors}: peak memory in MB | {' | '.join(memory)} |")
     above = [
         f"{record['seconds'] / floor:.1f}" for record, floor in zip(alone, floors, strict=True)
     ]

@@ -73,7 +73,7 @@ def made_up_corpus(documents: int, tokens: int, types: int = 60_000) -> PackedCo
 
 
 class PackedBiLSTM(nn.Module):
-    """The plain way around padding."""
+    """A plain LSTM that uses PyTorch's packed sequences for padding."""
 
     def __init__(self, lstm: nn.LSTM) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ def make_plain(network: Network) -> None:
 
 
 def operations(pairs: int, tokens: int, options: EncoderOptions) -> tuple[float, float]:
-    """Of one step: operations of the products, and bytes of the token vectors in bf16."""
+    """Operations of the products in one step, and bytes of the token vectors in bf16."""
     windows = 2 * pairs * -(-(tokens - 4) // 25)
     size, lstm = options.word_vector_size + options.character_filters + 1, options.window_lstm_size
     inner = 2 * lstm
@@ -123,7 +123,7 @@ def operations(pairs: int, tokens: int, options: EncoderOptions) -> tuple[float,
 
 
 def product_rate(device: torch.device) -> float:
-    """Operations a second of a large bf16 product."""
+    """Operations per second of a large bf16 product."""
     size = 8192 if device.type == "cuda" else 1024
     kind = torch.bfloat16 if device.type == "cuda" else torch.float32
     left, right = (torch.randn(size, size, device=device, dtype=kind) for _ in range(2))
@@ -143,7 +143,7 @@ def synchronize(device: torch.device) -> None:
 
 
 def measure(corpus: DeviceCorpus, vocabulary: Vocabulary, plain: bool, arguments, device):  # type: ignore[no-untyped-def]
-    """(pairs a second, share of the time spent waiting for data)."""
+    """(pairs per second, share of the time spent waiting for data)."""
     torch.manual_seed(0)
     data = preset("pan20").data
     model = SiameseModel(
@@ -168,7 +168,7 @@ def measure(corpus: DeviceCorpus, vocabulary: Vocabulary, plain: bool, arguments
 
 
 def gradient_errors(corpus: DeviceCorpus, vocabulary: Vocabulary, device: torch.device) -> str:
-    """Of the gradients of one step, the median and the largest of all parameters."""
+    """The median and the largest error of the gradients of one step, over parameters."""
     from adhominem.paper.training import Plan  # which another checkout may not have
 
     torch.manual_seed(0)
@@ -192,15 +192,15 @@ def gradient_errors(corpus: DeviceCorpus, vocabulary: Vocabulary, device: torch.
     exact, ours = gradients(False), gradients(True)
     with patch("adhominem.paper.network._has_triton", lambda: False):
         cudnn = gradients(True)
-    told = []
+    summary = []
     for name, approximate in (("ours", ours), ("cuDNN's", cudnn)):
         errors = [
             float((one - two).norm() / two.norm())
             for one, two in zip(approximate, exact, strict=True)
             if two.norm() > 0
         ]
-        told.append(f"{name} {np.median(errors):.1e} (largest {max(errors):.1e})")
-    return ", ".join(told)
+        summary.append(f"{name} {np.median(errors):.1e} (largest {max(errors):.1e})")
+    return ", ".join(summary)
 
 
 def other_rate(checkout: Path, arguments: argparse.Namespace, tokens: int) -> float:
@@ -214,7 +214,7 @@ def other_rate(checkout: Path, arguments: argparse.Namespace, tokens: int) -> fl
 
 
 def made_ready(tokens: int, steps: int, device: torch.device) -> tuple[DeviceCorpus, Vocabulary]:
-    """Documents for so many steps, on the device."""
+    """Documents for this many steps, on the device."""
     packed = made_up_corpus(80 * (steps + 4), tokens)
     vocabulary = Vocabulary.build(packed.types, packed.count_types(range(len(packed))))
     windows = preset("pan20").data.windows

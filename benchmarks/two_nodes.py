@@ -22,13 +22,13 @@ _TASK = "encode_named_shard"  # as Ray names a process that is at it
 
 @dataclass(frozen=True, kw_only=True)
 class TwoNodes:
-    """The nodes, and what whoever joins them must have in the environment."""
+    """The nodes, and the environment of processes that join them."""
 
     environment: Mapping[str, str]
     nodes: tuple[psutil.Process, ...]  # `ray start` of each
 
     def at_work(self, seconds: float = 10.0) -> list[psutil.Process]:
-        """The processes that encode a shard now; waits for one, as some are between two shards."""
+        """The processes that are encoding a shard; waits for one, as some may be between shards."""
         until, busy = time.monotonic() + seconds, list[psutil.Process]()
         while not busy and time.monotonic() < until:
             for process in self.processes():
@@ -48,7 +48,7 @@ class TwoNodes:
 
 @contextmanager
 def two_nodes(cpus: int = 3) -> Iterator[TwoNodes]:
-    """Two nodes with so many logical CPUs each, out of the way of any other cluster.
+    """Two nodes with this many logical CPUs each, separate from any other cluster.
 
     They have a folder, ports and a token of their own, and no dashboard; they end with the context.
     """
@@ -102,7 +102,7 @@ def two_nodes(cpus: int = 3) -> Iterator[TwoNodes]:
 
 
 def _wait(process: subprocess.Popen[bytes], log: Path) -> None:
-    """Until a node is up; if it does not come up, what it says is raised."""
+    """Wait until a node is up, or raise its output."""
     until = time.monotonic() + _LONGEST_START
     while b"Ray runtime started" not in log.read_bytes():
         if process.poll() is not None or time.monotonic() > until:

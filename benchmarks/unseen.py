@@ -87,7 +87,7 @@ def without(corpus: PackedCorpus, genres: Sequence[str]) -> PackedCorpus:
 
 
 def measured(model: AnyModel, dev: Mapping[str, PackedCorpus]) -> tuple[Said, Said]:
-    """A member's evidence: as it is, and as if the genres of a set's group were unknown to it."""
+    """A member's evidence: as it is, and as if it did not know the genres of a set's group."""
     assert model.genres is not None
     member = Scorer((GenreMember(model.genres),))
     encoder = model.encoder()
@@ -111,12 +111,12 @@ def measured(model: AnyModel, dev: Mapping[str, PackedCorpus]) -> tuple[Said, Sa
             scores = [
                 scorer.scores(levs[first], levs[second], given) for given in (None, population)
             ]
-            said[name] = np.array([one.total for one in scores])
+            said[name] = np.array([of_scores.total for of_scores in scores])
     return known, unknown
 
 
 def with_places(model: AnyModel, places: PackedCorpus) -> AnyModel:
-    """A member that knows where texts of further genres lie, but was not trained on any."""
+    """A member that knows the places of further genres, but was not trained on them."""
     assert model.genres is not None
     labels = places.labels
     texts = [[places.types[number] for number in places.document(at)] for at in range(len(places))]
@@ -129,7 +129,7 @@ def with_places(model: AnyModel, places: PackedCorpus) -> AnyModel:
 
 
 def open_dev(folder: Path, names: Sequence[str]) -> dict[str, PackedCorpus]:
-    """The dev sets of these names that there are; what is not prepared is."""
+    """The existing dev sets of these names, prepared if they are not."""
     from adhominem.text.prepare import prepare_pairs
 
     sets = {}
@@ -144,20 +144,20 @@ def open_dev(folder: Path, names: Sequence[str]) -> dict[str, PackedCorpus]:
 
 
 def group_of(name: str) -> tuple[str, ...]:
-    """The group of a dev set's genre, or nothing."""
+    """The group of a dev set's genre, or an empty string."""
     groups = [*GROUPS.values(), *((name, *like) for name, like in NEVER_TRAINED_ON.items())]
     return next((genres for genres in groups if name in genres), ())
 
 
 def save(path: Path, said: Said) -> Said:
-    """Keep what a member says of dev sets in a file."""
+    """Save a member's evidence on dev sets to a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez(path, **said)  # type: ignore[arg-type]
     return said
 
 
 def read(path: Path) -> Said:
-    """What `save` kept."""
+    """The evidence that `save` wrote."""
     with np.load(path, allow_pickle=False) as table:
         return {name: table[name] for name in table.files}
 
@@ -165,7 +165,7 @@ def read(path: Path) -> Said:
 def trained(
     corpus: Path, group: str, preset: str, settings: Sequence[str], output: Path, device: str
 ) -> AnyModel:
-    """A model trained without a group of genres; read, if it is there."""
+    """A model trained without a group of genres; read, if it exists already."""
     if not output.exists():
         packed = PackedCorpus.open(corpus)
         packed = without(packed, GROUPS[group]) if GROUPS[group] else packed
@@ -266,7 +266,7 @@ def tables(
 
 
 def _sum(members: Sequence[Said]) -> Said:
-    """By dev set that all members have: the sum of what they say, (modes, pairs)."""
+    """For each dev set that all members have, the sum of their evidence, (modes, pairs)."""
     common = [name for name in members[0] if all(name in said for said in members)]
     return {name: np.sum([said[name] for said in members], axis=0) for name in common}
 

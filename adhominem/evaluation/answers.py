@@ -1,8 +1,8 @@
-"""Anyone's answers beside the truth: PAN's `answers.jsonl` and `truth.jsonl`.
+"""Answers of any system beside the truth: PAN's `answers.jsonl` and `truth.jsonl`.
 
-An answer is `{"id": ..., "value": ...}`, the value a probability of one author, 0.5 no answer;
-`log_bayes_factor`, in nats, may stand beside it. Nothing is guessed: an id that is missing, double
-or unknown, or a value that is not a probability, is an error that names it.
+An answer is `{"id": ..., "value": ...}`, where the value is a probability of one author, and 0.5
+means no answer; `log_bayes_factor`, in nats, may be added. Nothing is guessed: a missing, duplicate
+or unknown id, or a value that is not a probability, raises an error that names it.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Truth:
 
 @dataclass(frozen=True)
 class Answers:
-    """What a system said of each pair of a set, in the order of the truth."""
+    """A system's answers to the pairs of a set, in the order of the truth."""
 
     name: str
-    value: FloatArray  # (pairs,): the probability of one author; 0.5 is no answer
+    value: FloatArray  # (pairs,): the probability of one author; 0.5 means no answer
     log_bayes_factor: FloatArray  # (pairs,): in nats
     same_author: BoolArray  # (pairs,): the truth
     given: bool = True  # whether the Bayes factors were given; if not, they are odds of the values
@@ -56,7 +56,7 @@ class Answers:
         return len(self.value)
 
     def of(self, chosen: npt.NDArray[Any]) -> Answers:
-        """The answers to some of the pairs, chosen by a mask or by their indices."""
+        """The answers to some of the pairs, chosen by a mask or by indices."""
         return replace(
             self,
             value=self.value[chosen],
@@ -96,15 +96,15 @@ def load_answers(
     _complain(
         path,
         {
-            "ids that come twice": [key for key, times in counts.items() if times > 1],
+            "ids that occur twice": [key for key, times in counts.items() if times > 1],
             "pairs without an answer": missing,
             "ids that the truth does not have": [key for key in by_id if key not in known],
-            "values that are no number from 0 to 1": [
+            "values that are not a number from 0 to 1": [
                 f"{key}: {row.get('value')!r}"
                 for key, row in by_id.items()
                 if not _is_number(row.get("value")) or not 0 <= row["value"] <= 1
             ],
-            "log Bayes factors that are no finite number": [
+            "log Bayes factors that are not a finite number": [
                 f"{key}: {row['log_bayes_factor']!r}"
                 for key, row in by_id.items()
                 if "log_bayes_factor" in row and not _is_number(row["log_bayes_factor"])
@@ -131,7 +131,7 @@ def load_answers(
 def load_systems(
     paths: Sequence[Path], truth: Truth, *, missing_as_unanswered: bool = False
 ) -> list[Answers]:
-    """Several systems' answers, named by their files, or by their folders where those are alike."""
+    """The answers of several systems, named after their files, or folders if those are alike."""
     files = [_file_in(path_of(path), "answers.jsonl") for path in paths]
     names = [bare_stem(file) for file in files]
     if len(set(names)) < len(names) or names == ["answers"]:
@@ -173,7 +173,7 @@ def read_groups(
                 f"the truth has no line for the pair '{row.id}'; expected one for each pair", path
             )
         if has_texts[at]:
-            raise AnswersError(f"the pair '{row.id}' comes twice; expected once", path)
+            raise AnswersError(f"the pair '{row.id}' occurs twice; expected once", path)
         first, second = row.first, row.second
         known = bool(first.topic and second.topic)
         same_topic[at] = known and first.topic == second.topic
@@ -199,7 +199,7 @@ def read_groups(
 def answers_from(
     name: str, value: FloatArray, log_bayes_factor: FloatArray | None, same_author: BoolArray
 ) -> Answers:
-    """Answers beside the truth. Without Bayes factors, the odds of the values stand for them."""
+    """Answers beside the truth. Without Bayes factors, the odds of the values replace them."""
     given = log_bayes_factor is not None
     if log_bayes_factor is None:
         with np.errstate(divide="ignore"):
@@ -221,7 +221,9 @@ def write_answers(
             "values; expected a value for each id"
         )
     if not all(np.isfinite(column).all() for column in columns):
-        raise OptionError("an answer is no finite number; expected one, even if it is very large")
+        raise OptionError(
+            "an answer is not a finite number; expected one, even if it is very large"
+        )
     if len(value) and not 0 <= np.min(value) <= np.max(value) <= 1:
         raise OptionError(f"values from {np.min(value)} to {np.max(value)}; expected 0 to 1")
     with write_whole(path_of(path)) as file:
@@ -233,7 +235,7 @@ def write_answers(
 
 
 def _good_rows(rows: Iterable[Any]) -> list[Any]:
-    """All rows; the first broken one is the error, with how many more there are."""
+    """All rows; the first broken one raises, with the number of further ones."""
     read = list(rows)
     broken = [row for row in read if isinstance(row, InputError)]
     if broken:
@@ -256,7 +258,7 @@ def _complain(path: Path, troubles: dict[str, list[str]], hint: str = "") -> Non
 
 
 def _bare(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without lists of one number, as an official answer of PAN 2020 has them."""
+    """A row with lists of one number unpacked, as in an official answer of PAN 2020."""
     lists = {name: row[name] for name in _NUMBERS if isinstance(row.get(name), list)}
     return {**row, **{name: value[0] for name, value in lists.items() if len(value) == 1}}
 

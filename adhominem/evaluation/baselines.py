@@ -1,4 +1,4 @@
-"""Rival systems: what a verifier must beat to be worth its trouble.
+"""Rival systems, which a verifier must beat to be worth its trouble.
 
     naive        PAN's: how alike two texts are in their runs of four characters
     compression  PAN's second: how well a model of one text compresses the other, after Teahan and
@@ -41,7 +41,7 @@ _PAIRS_AT_ONCE = 16  # to a worker
 class Predictions:
     """A baseline's answers to pairs."""
 
-    value: FloatArray  # (pairs,): PAN's answers, in [0, 1]; 0.5 is no answer
+    value: FloatArray  # (pairs,): PAN's answers, in [0, 1]; 0.5 means no answer
     log_bayes_factor: FloatArray | None = None  # (pairs,), in nats; None: it knows no probabilities
 
     def __post_init__(self) -> None:
@@ -52,17 +52,17 @@ class Predictions:
 
 
 class Baseline(Protocol):
-    """Learns from pairs whose truth is known; then answers for others."""
+    """A baseline that learns from pairs whose truth is known, and then answers for others."""
 
     def fit(self, pairs: Sequence[Pair]) -> Self:
         """Learn from training pairs; both classes must occur."""
 
     def predict(self, pairs: Sequence[Pair]) -> Predictions:
-        """An answer for each pair, which does not depend on the other pairs."""
+        """An answer for each pair, independent of the other pairs."""
 
 
 def known_truth(pairs: Sequence[Pair]) -> BoolArray:
-    """(pairs,): `same_author` of training pairs; refused where one is not known, or all agree."""
+    """(pairs,): `same_author` of training pairs; raises if one is unknown, or all agree."""
     labels = [pair.same_author for pair in pairs]
     if None in labels:
         raise MissingFieldError(
@@ -79,7 +79,7 @@ def known_truth(pairs: Sequence[Pair]) -> BoolArray:
 
 
 def distinct_texts(pairs: Sequence[Pair]) -> tuple[list[str], IntArray]:
-    """The different texts, and the numbers of the two in each pair: (2, pairs)."""
+    """The distinct texts, and (2, pairs): the indices of the two texts of each pair."""
     place: dict[str, int] = {}
     sides = [
         [place.setdefault(document.text, len(place)) for document in (pair.first, pair.second)]
@@ -89,7 +89,7 @@ def distinct_texts(pairs: Sequence[Pair]) -> tuple[list[str], IntArray]:
 
 
 def fitted(part: Item | None) -> Item:
-    """What `fit` has learnt; refused where it was not called yet."""
+    """The attribute that `fit` has learnt; raises if `fit` was not called yet."""
     if part is None:
         raise OptionError("this baseline has learnt nothing yet; call fit before predict")
     return part
@@ -104,10 +104,10 @@ def evaluation_library(module: str, name: str, needed_for: str) -> Any:
 
 
 class Logistic:
-    """Logistic regression on features of a pair, learnt from pairs whose truth is known.
+    """Logistic regression on features of a pair, fitted to pairs whose truth is known.
 
-    The features are standardised first: the regression's penalty on large weights, which keeps
-    them finite where a feature tells all training pairs apart, would else depend on the units.
+    The features are standardised first. Otherwise the penalty on large weights, which keeps them
+    finite where a feature separates all training pairs, would depend on the units.
     """
 
     def __init__(self) -> None:
@@ -127,7 +127,7 @@ class Logistic:
         return self
 
     def log_bayes_factor(self, features: FloatArray) -> FloatArray:
-        """(pairs,): the log odds, less those that the training pairs had to begin with."""
+        """(pairs,): the log odds less the prior log odds of the training pairs."""
         weights, bias = self._model.coef_[0], float(self._model.intercept_[0])
         prior = self.prior_same_author
         log_odds = self._standardised(features) @ weights + bias
@@ -138,7 +138,7 @@ class Logistic:
         return probability_same_author(self.log_bayes_factor(features), self.prior_same_author)
 
     def predict(self, features: FloatArray, delta: float = 0.0) -> Predictions:
-        """Both for pairs of these features; without the answers within 0.5 +- delta."""
+        """Probabilities and log Bayes factors, with values within 0.5 ± delta set to 0.5."""
         value = without_weak_answers(self.probability(features), delta)
         return Predictions(value=value, log_bayes_factor=self.log_bayes_factor(features))
 
@@ -199,24 +199,24 @@ class Naive:
 
 
 def _cosine(vectors: Any, sides: IntArray) -> FloatArray:
-    """(pairs,): of the rows of a sparse matrix (texts, features), all of length 1 or 0."""
+    """(pairs,): the cosines of rows of a sparse matrix (texts, features) of length 1 or 0."""
     first, second = sides
     products = vectors[first].multiply(vectors[second]).sum(axis=1)
     return np.clip(np.asarray(products, dtype=np.float64).ravel(), 0, 1)  # rounding goes beyond
 
 
 def answers(cosine: FloatArray, lower: float, upper: float) -> FloatArray:
-    """Up to `lower` from 0 to 0.49, from `upper` on from 0.51 to 1, and in between no answer."""
+    """Values from 0 to 0.49 up to `lower`, from 0.51 to 1 from `upper` on, and 0.5 in between."""
     below = 0.49 * cosine / lower
     above = 0.51 + 0.49 * (cosine - upper) / (1 - upper)
     return np.select([cosine <= lower, cosine >= upper], [below, above], 0.5)
 
 
 def best_thresholds(cosine: FloatArray, same_author: BoolArray) -> tuple[float, float]:
-    """The two of the grid, the lower one first, with the best overall score of 2020.
+    """The two thresholds of the grid, lower first, with the best overall score of 2020.
 
-    The score sees only which pairs lie below, between and above. Thresholds that cut the pairs
-    alike are tried once: of the 4,851 in the grid, some hundreds are left.
+    The score depends only on which pairs lie below, between and above. Thresholds that divide the
+    pairs in the same way are tried once: some hundreds of the 4,851 in the grid remain.
     """
     ranked = np.sort(cosine)
     up_to = np.searchsorted(ranked, GRID, "right").tolist()  # (grid,): pairs at or below
@@ -230,9 +230,9 @@ def best_thresholds(cosine: FloatArray, same_author: BoolArray) -> tuple[float, 
 
 @dataclass(kw_only=True, eq=False)
 class Compression:
-    """Two cross entropies a pair, each of one text under the other's model; logistic regression.
+    """Two cross entropies per pair, of each text under the other's model; logistic regression.
 
-    The model is PPM (variant H of PPMd) on the bytes of the text as it is. Unlike PAN's own, it
+    The model is PPM (variant H of PPMd) on the bytes of the unchanged text. Unlike PAN's own, it
     goes on learning while it reads the second text, as compressors do. With `jobs` above 1, a
     script must keep the calls under `if __name__ == "__main__":`.
     """
@@ -249,7 +249,7 @@ class Compression:
             raise OptionError(f"jobs is {self.jobs}; expected 1 or more")
 
     def fit(self, pairs: Sequence[Pair]) -> Self:
-        """Learn what the cross entropies tell, and how near to 0.5 no answer is best."""
+        """Fit the regression to the cross entropies, and choose the best range of non-answers."""
         same_author = known_truth(pairs)
         logistic = Logistic()
         features = _features(self.cross_entropies(pairs))
@@ -258,7 +258,7 @@ class Compression:
         return self
 
     def cross_entropies(self, pairs: Sequence[Pair]) -> FloatArray:
-        """(pairs, 2): bits a byte of the second text after the first, and the other way round."""
+        """(pairs, 2): bits per byte of the second text after the first, and vice versa."""
         _encoder()  # what is missing is missed here, not in a worker
         both_ways = partial(_both_ways, self.order)
         texts = [pair.first.text for pair in pairs], [pair.second.text for pair in pairs]
@@ -270,33 +270,33 @@ class Compression:
         return np.array(entropies, dtype=np.float64).reshape(-1, 2)
 
     def predict(self, pairs: Sequence[Pair]) -> Predictions:
-        """The probability at the training pairs' prior, without the weak answers."""
+        """The probability at the training pairs' prior, without answers near 0.5."""
         logistic = fitted(self._logistic)  # before minutes of work
         features = _features(self.cross_entropies(pairs))
         return logistic.predict(features, self._delta)
 
 
 def cross_entropy(first: bytes, second: bytes, order: int = 5) -> float:
-    """Bits a byte of `second` under a model that has read `first`."""
+    """Bits per byte of `second` under a model that has read `first`."""
     encoder = _encoder()(order, _MEMORY)
     encoder.encode(first)
     return 8 * len(encoder.encode(second)) / len(second)
 
 
 def _both_ways(order: int, first: str, second: str) -> tuple[float, float]:
-    one, other = first.encode("utf-8"), second.encode("utf-8")
-    return cross_entropy(one, other, order), cross_entropy(other, one, order)
+    sides = first.encode("utf-8"), second.encode("utf-8")
+    return cross_entropy(*sides, order), cross_entropy(*sides[::-1], order)
 
 
 def _encoder() -> type:
-    """Variant H: it writes no end mark, whose cost would depend on the text's last words."""
+    """Variant H of PPMd: without an end mark, whose cost would depend on the last words."""
     library = evaluation_library("pyppmd", "pyppmd", "the compression baseline")
     encoder: type = library.Ppmd7Encoder
     return encoder
 
 
 def _features(cross_entropies: FloatArray) -> FloatArray:
-    """(pairs, 2): mean and absolute difference, so that the order of a pair does not matter."""
+    """(pairs, 2): mean and absolute difference, so that the order in a pair does not matter."""
     first, second = cross_entropies.T
     return np.stack([(first + second) / 2, np.abs(first - second)], axis=1)
 
@@ -319,7 +319,7 @@ class Delta:
             raise OptionError(f"words is {self.words}; expected 1 or more")
 
     def fit(self, pairs: Sequence[Pair]) -> Self:
-        """Choose the words of the training texts, then learn what the distance tells."""
+        """Choose the words from the training texts, then fit the regression to the distances."""
         same_author = known_truth(pairs)
         logistic = Logistic()
         texts, sides = distinct_texts(pairs)
@@ -361,7 +361,7 @@ class Delta:
 
 
 def _mean_difference(scores: FloatArray, sides: IntArray) -> FloatArray:
-    """(pairs,): of z-scores (texts, words), whose means may be left in: they cancel."""
+    """(pairs,): the mean absolute difference of z-scores (texts, words), centred or not."""
     first, second = sides
     return np.asarray(np.abs(scores[first] - scores[second]).mean(axis=1))
 
@@ -375,7 +375,7 @@ BASELINES: dict[str, Callable[..., Baseline]] = {
 
 
 def baseline(name: str) -> Callable[..., Baseline]:
-    """The class of the baseline of this name; its options are its own."""
+    """The class of the baseline of this name, whose parameters are its options."""
     if name not in BASELINES:
         raise OptionError(f"there is no baseline '{name}'; expected one of: {', '.join(BASELINES)}")
     return BASELINES[name]
@@ -384,9 +384,9 @@ def baseline(name: str) -> Callable[..., Baseline]:
 def run_baseline(
     name: str, train: Sequence[Pair], test: Sequence[Pair], *, jobs: int = 1
 ) -> Predictions:
-    """What a baseline, with its own defaults, says of the test pairs once it has learnt.
+    """The answers of a baseline with default options to the test pairs, once it is trained.
 
-    `jobs` is the number of processes, for those that can use several.
+    `jobs` is the number of processes, for baselines that can use several.
     """
     options = {"jobs": jobs} if name == "compression" else {}
     return baseline(name)(**options).fit(train).predict(test)

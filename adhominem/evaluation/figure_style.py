@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SMALL = 7.5  # points
 LOG_10 = np.log(10)
-UNIT = (-0.015, 1.015)  # limits of an axis from 0 to 1 on which lines at its ends are seen
+UNIT = (-0.015, 1.015)  # limits of an axis from 0 to 1 that keeps lines at its ends visible
 _WIDTH, _LEGEND_ROW, _TITLE = 5.6, 0.15, 0.3  # inches; the width of a page's text
 _DIGITS = 6  # of places, as shares of the figure
 _LONGEST_NAME = 48  # characters that fit into a line of the legend beside a number
@@ -49,7 +49,7 @@ _SETTINGS = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """matplotlib's defaults, whatever the user's are, and the settings above."""
+    """A context with matplotlib's defaults, whatever the user's are, and our settings."""
     try:
         from matplotlib import style
     except ImportError:
@@ -61,7 +61,7 @@ def house_style() -> Iterator[None]:
 
 
 def png_of(figure: Figure) -> bytes:
-    """A figure as a PNG of 150 pixels an inch."""
+    """A figure as a PNG with 150 pixels per inch."""
     return _saved(figure, format="png", dpi=150, metadata={"Software": None})
 
 
@@ -79,7 +79,7 @@ def _saved(figure: Figure, **options: object) -> bytes:
 
 @dataclass(frozen=True)
 class SystemStyle:
-    """How a system is drawn, and called in the legend."""
+    """How a system is drawn, and its name in the legend."""
 
     name: str
     color: str
@@ -103,7 +103,7 @@ class SystemStyle:
 
 
 def system_styles(systems: Sequence[Answers]) -> list[SystemStyle]:
-    """A style for each system. Names that are the same in print get their number."""
+    """A style for each system. Names that look the same in print get a number."""
     names = [shorten(answers.name) for answers in systems]
     return [
         SystemStyle(
@@ -117,7 +117,7 @@ def system_styles(systems: Sequence[Answers]) -> list[SystemStyle]:
 
 
 def shorten(name: str, most: int = _LONGEST_NAME) -> str:
-    """A name for a figure: one line, and of a long one its beginning and its end."""
+    """A name for a figure: on one line, and with its middle left out if it is long."""
     name = "".join(letter for letter in " ".join(name.split()) if letter.isprintable())
     if len(name) > most:
         half = (most - 1) // 2
@@ -126,12 +126,12 @@ def shorten(name: str, most: int = _LONGEST_NAME) -> str:
 
 
 class Canvas:
-    """A figure with its title above, the panels, and the legend below, where it hides nothing."""
+    """A figure with its title above the panels, and its legend below, where it hides nothing."""
 
     def __init__(
         self, title: str, height: float, labels: Sequence[str], *, key: Sequence[str] = ()
     ) -> None:
-        """`labels` are those of the systems, `key` explains what is not a system."""
+        """`labels` are those of the systems, `key` explains everything else."""
         from matplotlib.figure import Figure
 
         self._labels = [*labels, *key]
@@ -167,7 +167,7 @@ class Canvas:
         return panels
 
     def note(self, text: str) -> None:
-        """What must be known to read the panels, in small print under them."""
+        """Add what must be known to read the panels, in small print below them."""
         if text:
             self._panels.supxlabel(text, fontsize=SMALL, color=GREY)
 
@@ -177,7 +177,7 @@ class Canvas:
         self._panels.supylabel(y, fontsize=9)
 
     def finish(self, handles: Sequence[Artist]) -> Figure:
-        """The figure, with its legend: a handle a label."""
+        """The figure with its legend, which has one handle per label."""
         if handles:
             legend = self._legend.legend(
                 handles,
@@ -196,10 +196,10 @@ class Canvas:
         return self.figure
 
     def _settle(self) -> None:
-        """Lay everything out, once and for all.
+        """Compute the layout once, and fix it.
 
         The last digits of what matplotlib's solver finds differ from call to call, and so would
-        files of the same figure: places are rounded.
+        files of the same figure: positions are rounded.
         """
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -225,7 +225,7 @@ def nothing_to_draw(title: str) -> Figure:
 def mark_at_rim(
     axes: Axes, x: npt.ArrayLike, y: npt.ArrayLike, marker: str, style: SystemStyle
 ) -> None:
-    """Marks that may stand on the edge of a panel, and half outside."""
+    """Draw marks that may stand on the edge of a panel, half outside."""
     if np.size(x):  # matplotlib puts no marks at all into the corner, and lays out around them
         axes.plot(
             np.atleast_1d(x),
@@ -240,7 +240,7 @@ def mark_at_rim(
 
 @dataclass(frozen=True)
 class Range:
-    """Which log10 Bayes factors a figure shows; those beyond it are drawn at its rim."""
+    """The log10 Bayes factors that a figure shows; those beyond are drawn at its rim."""
 
     low: float
     high: float
@@ -253,7 +253,7 @@ def log10_bayes_factor(answers: Answers) -> FloatArray:
 
 
 def range_of(systems: Sequence[Answers]) -> Range:
-    """The range of all but the most extreme Bayes factors; it always holds 1/10 to 10."""
+    """The range of all but the most extreme Bayes factors; it always includes 1/10 to 10."""
     values = np.concatenate([log10_bayes_factor(answers) for answers in systems])
     finite = np.append(values[np.isfinite(values)], [-1.0, 1.0])
     low = float(np.quantile(finite, _LEFT_OUT, method="lower"))  # of few pairs, none is left out

@@ -59,7 +59,7 @@ _MOST_BINS, _FEWEST_BINS = 40, 9
 _RATES = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
 _PRIORS = np.linspace(-2.5, 2.5, 101)  # log10 odds
 _DOTTED = "...."
-_BELOW_ONE = 0.6  # where a logarithmic axis of numbers begins, so that a 1 is seen
+_BELOW_ONE = 0.6  # where a logarithmic axis of numbers begins, so that a 1 is visible
 _HIGHEST_COST = 2.0  # bits that the axis shows at most
 
 Draw = Callable[[Sequence[Answers]], "Figure"]
@@ -67,7 +67,7 @@ Draw = Callable[[Sequence[Answers]], "Figure"]
 
 @dataclass(frozen=True)
 class Drawing:
-    """A kind of figure: what it is called, how to read it, what draws it."""
+    """A kind of figure: its title, how to read it, and the function that draws it."""
 
     title: str
     caption: str
@@ -76,7 +76,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that is drawn."""
+    """A figure that has been drawn."""
 
     stem: str  # of its files
     title: str
@@ -98,20 +98,20 @@ def pictures(systems: Sequence[Answers], entropies: Entropies | None = None) -> 
             "epoch of its training; the paper's rise between authors and fall within.",
             lambda systems: _entropy_figure(entropies),
         )
-    drawn = []
+    made = []
     for stem, drawing in drawings.items():
         figure = drawing.draw(systems)
-        drawn.append(Picture(stem, drawing.title, drawing.caption, png_of(figure), svg_of(figure)))
-    return drawn
+        made.append(Picture(stem, drawing.title, drawing.caption, png_of(figure), svg_of(figure)))
+    return made
 
 
 def _figure(
     title: str, caption: str, *, both_classes: bool = False
 ) -> Callable[[Callable[[Sequence[Answers], str], Figure]], Draw]:
-    """Make a function that draws systems under a title one of the FIGURES.
+    """A decorator that adds a function that draws systems to FIGURES, under a title.
 
-    It gets at least one system; with `both_classes`, same-author and different-author pairs of
-    each, or else a note is drawn in place of the figure.
+    The function gets at least one system; with `both_classes`, same-author and different-author
+    pairs of each, or else a note is drawn in place of the figure.
     """
 
     def decorate(draw: Callable[[Sequence[Answers], str], Figure]) -> Draw:
@@ -132,12 +132,12 @@ def _figure(
 
 @_figure(
     "Bayes factors of same-author and different-author pairs",
-    "The further the two heaps lie apart, the better the classes are told apart; a "
+    "The further apart the two histograms lie, the better the classes are separated; a "
     "same-author pair left of 0, or a different-author pair right of it, is evidence that "
     "misleads.",
 )
 def draw_histograms(systems: Sequence[Answers], title: str) -> Figure:
-    """The Bayes factors of each class; a panel a system."""
+    """The Bayes factors of each class, with one panel per system."""
     from matplotlib.patches import Patch
 
     columns = 1 if len(systems) == 1 else 2
@@ -206,7 +206,7 @@ def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
     both_classes=True,
 )
 def draw_roc(systems: Sequence[Answers], title: str) -> Figure:
-    """The hit rate over the false alarm rate, by thresholds on the values, as PAN's AUC is."""
+    """The hit rate over the false alarm rate for thresholds on the values, as in PAN's AUC."""
     from matplotlib.lines import Line2D
 
     shown = system_styles(systems)
@@ -234,7 +234,7 @@ def draw_roc(systems: Sequence[Answers], title: str) -> Figure:
     both_classes=True,
 )
 def draw_det(systems: Sequence[Answers], title: str) -> Figure:
-    """Misses over false alarms, of the Bayes factors, on axes where two bell curves give a line."""
+    """Misses over false alarms, on axes where normally distributed scores give a line."""
     from matplotlib.lines import Line2D
 
     shown = system_styles(systems)
@@ -245,7 +245,7 @@ def draw_det(systems: Sequence[Answers], title: str) -> Figure:
     canvas = Canvas(title, 4.4, labels, key=["chance"])
     (axes,) = canvas.axes()
     low, high = _det_range(systems, max(equal))
-    ends = _deviates(np.array([low, high])) - [0.06, 0]  # what is drawn at the rim is seen
+    ends = _deviates(np.array([low, high])) - [0.06, 0]  # keeps what is drawn at the rim visible
     axes.plot(ends, ends, color=GREY, linewidth=0.6)  # where both rates are equal
     (chance,) = axes.plot([-5, 5], [5, -5], color=GREY, linewidth=0.8, linestyle=":")
     handles = []
@@ -272,7 +272,7 @@ def draw_det(systems: Sequence[Answers], title: str) -> Figure:
 
 
 def _error_rates(scores: FloatArray, same_author: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """(scores that differ + 1,): misses and false alarms if all up to a score are rejected."""
+    """(distinct scores + 1,): misses and false alarms if scores up to each are rejected."""
     order = np.argsort(scores, kind="stable")
     ranked, same = scores[order], same_author[order]
     last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))  # of equal scores
@@ -295,13 +295,13 @@ def _deviates(rates: FloatArray) -> FloatArray:
 
 
 @_figure(
-    "What is said, and what is so (reliability)",
+    "Probabilities given and shares observed (reliability)",
     "Of the pairs that got a probability of about 0.8, 80 % should be by one author: below the "
     "grey line the probability of one author was too high, above it too low, and points of few "
     "pairs (lower panel) say little.",
 )
 def draw_reliability(systems: Sequence[Answers], title: str) -> Figure:
-    """The share of same-author pairs among those with about the same value, and their number."""
+    """The share of same-author pairs among those with similar values, and their number."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
@@ -340,7 +340,8 @@ def draw_reliability(systems: Sequence[Answers], title: str) -> Figure:
 def draw_cross_entropy(systems: Sequence[Answers], title: str) -> Figure:
     """The cost of the Bayes factors at each prior, beside that of saying nothing.
 
-    Several systems get a panel for what they said and one for what calibration would make of it.
+    With several systems, there is a panel for what they said, and one for the same after the best
+    calibration.
     """
     neutral = "no evidence (Bayes factor 1)"
     costs = [_costs(answers, answers.log_bayes_factor) for answers in systems]
@@ -394,7 +395,7 @@ def _after_pav(answers: Answers) -> FloatArray:
 def _draw_costs(
     axes: Axes, costs: Sequence[FloatArray], shown: Sequence[SystemStyle], top: float
 ) -> list[Line2D]:
-    """The curves, and a handle for the legend of each."""
+    """Draw the curves, and return a handle for the legend of each."""
     from matplotlib.lines import Line2D
 
     infinite = [style for cost, style in zip(costs, shown, strict=True) if np.isinf(cost).any()]
@@ -419,7 +420,7 @@ def _draw_costs(
     both_classes=True,
 )
 def draw_pav(systems: Sequence[Answers], title: str) -> Figure:
-    """What the Bayes factors were, and what they should have been on these very pairs."""
+    """The Bayes factors as given, and as they should have been on these pairs."""
     shown, frame = system_styles(systems), range_of(systems)
     canvas = Canvas(title, 4.0, [style.name for style in shown], key=["perfectly calibrated"])
     (axes,) = canvas.axes()
@@ -452,7 +453,7 @@ def draw_pav(systems: Sequence[Answers], title: str) -> Figure:
 
 @dataclass(frozen=True)
 class Entropies:
-    """The course of a training: a value an epoch, in nats."""
+    """The entropies in the course of a training: one value per epoch, in nats."""
 
     between_author: Sequence[float]
     within_author: Sequence[float]
@@ -474,7 +475,7 @@ class Entropies:
 def draw_entropy_curves(
     between_author: Sequence[float], within_author: Sequence[float], path: Path
 ) -> None:
-    """Write the paper's entropy curves: a value an epoch, in nats, for authors and documents."""
+    """Write the paper's entropy curves: one value per epoch, in nats, for authors and documents."""
     _entropy_figure(Entropies(between_author, within_author)).savefig(path, dpi=150)
 
 

@@ -1,7 +1,8 @@
 """How good a log Bayes factor is as evidence: the measures of forensic science.
 
-All take log Bayes factors in nats (pairs,) and the truth (pairs,). A cost is in bits a pair, each
-class counting half: 0 is perfect, 1 is what an answer of "the evidence says nothing" costs.
+All take log Bayes factors in nats (pairs,) and the truth (pairs,). Costs are in bits per pair, with
+each class counting half: 0 is perfect, and 1 is the cost of always answering "the evidence says
+nothing".
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ def cllr(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
 
 
 def cllr_min(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
-    """The cost that is left when the scores are calibrated as well as they can be."""
+    """The cost that remains when the scores are calibrated as well as possible."""
     return pooled_cost(pool(log_bayes_factor, same_author))
 
 
 def pooled_cost(blocks: Blocks) -> float:
-    """The cost after the best calibration (`cllr_min`), of pairs that are pooled already."""
+    """The cost after the best calibration (`cllr_min`), from pairs that are pooled already."""
     best = blocks.log_bayes_factor
     some_same, some_different = blocks.same > 0, blocks.different > 0  # no 0 times infinity
     misses = np.logaddexp(0, -best[some_same]) @ blocks.same[some_same]
@@ -48,7 +49,7 @@ def equal_error_rate(log_bayes_factor: FloatArray, same_author: BoolArray) -> fl
 
 
 def pooled_error_rate(blocks: Blocks) -> float:
-    """The equal error rate of pairs that are pooled already."""
+    """The equal error rate, from pairs that are pooled already."""
     misses, alarms = blocks.misses, blocks.false_alarms
     at = int(np.argmax(misses >= alarms))  # the first corner beyond the diagonal, never (0, 1)
     rise, fall = misses[at] - misses[at - 1], alarms[at - 1] - alarms[at]
@@ -88,9 +89,9 @@ def misleading_evidence(log_bayes_factor: FloatArray, same_author: BoolArray) ->
 def misleading_shares(
     log_bayes_factor: FloatArray, same_author: BoolArray, beyond: float = 0.0
 ) -> tuple[float, float]:
-    """Of same-author and of different-author pairs, the share that misleads by more than that.
+    """The shares of same-author and different-author pairs that mislead by more than `beyond`.
 
-    `beyond` is a log Bayes factor without its sign. NaN for a class without pairs.
+    `beyond` is an absolute log Bayes factor. NaN for a class without pairs.
     """
     wrong = (-log_bayes_factor[same_author], log_bayes_factor[~same_author])
     same, different = (
@@ -102,7 +103,7 @@ def misleading_shares(
 def reliability(
     probability: FloatArray, same_author: BoolArray, bins: int = _BINS
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """The mean probability, the share of same authors, and the pairs of each bin that has any."""
+    """The mean probability, share of same-author pairs and size of each bin that is not empty."""
     at = np.minimum((probability * bins).astype(np.int64), bins - 1)
     counts = np.bincount(at, minlength=bins)
     filled = counts > 0
@@ -112,7 +113,7 @@ def reliability(
 
 
 def calibration_errors(probability: FloatArray, same_author: BoolArray) -> tuple[float, float]:
-    """How far probabilities are from shares, in ten bins: the expected error and the largest."""
+    """The expected and the largest difference of probabilities and shares, in ten bins."""
     means, shares, counts = reliability(probability, same_author)
     gaps = np.abs(means - shares)
     return float(gaps @ counts / counts.sum()), float(gaps.max())

@@ -18,7 +18,7 @@ from adhominem.statistics import bootstrap, pool
 
 @dataclass(frozen=True)
 class Measure:
-    """A row of the table: how a measure is called, and what it says."""
+    """A row of the table: the name of a measure, and what it says."""
 
     title: str
     meaning: str
@@ -37,8 +37,8 @@ MEASURES: dict[str, Measure] = {
     "accuracy": Measure("accuracy", "share of right answers among those given"),
     "non_answers": Measure("non-answers", "share of pairs left open", None),
     "cllr": Measure("Cllr", "cost of the log Bayes factors in bits; saying nothing costs 1", False),
-    "cllr_min": Measure("Cllr_min", "the part that calibration could not take away", False),
-    "cllr_cal": Measure("Cllr_cal", "the part that calibration could take away", False),
+    "cllr_min": Measure("Cllr_min", "the part that calibration could not remove", False),
+    "cllr_cal": Measure("Cllr_cal", "the part that calibration could remove", False),
     "eer": Measure(
         "EER", "error rate where misses and false alarms are equal, on the convex hull", False
     ),
@@ -88,7 +88,7 @@ class Evaluation:
 
 
 def measure(answers: Answers) -> dict[str, float]:
-    """Every measure; NaN for those that need both classes, where one has no pair."""
+    """Every measure; NaN for measures that need both classes, where one has no pair."""
     value, factors, same = answers.value, answers.log_bayes_factor, answers.same_author
     values = dict.fromkeys(MEASURES, float("nan"))
     if not len(value):
@@ -122,10 +122,10 @@ def evaluate(
 ) -> Evaluation:
     """Measure a system's answers.
 
-    `authors` names the two authors of each pair: the bootstrap then draws authors, with all their
-    pairs, since two pairs of one author are not independent cases. Without, it draws pairs. Where
-    authors have few pairs, intervals over authors are too wide rather than too narrow.
-    `groups` are parts of the set to be measured apart, each a mask (pairs,).
+    `authors` names the two authors of each pair. The bootstrap then resamples authors, with all
+    their pairs, since two pairs of one author are not independent cases; otherwise it resamples
+    pairs. Where authors have few pairs, intervals over authors are too wide rather than too narrow.
+    `groups` are parts of the set to be measured separately, each a mask (pairs,).
     """
     if resamples < 0:
         raise OptionError(f"resamples is {resamples}; expected 0 (no intervals) or more")
@@ -162,7 +162,7 @@ def evaluate(
 def _remarks(answers: Answers) -> list[str]:
     remarks = []
     if not answers.given:
-        remarks.append("no log Bayes factors were given: the log odds of the values stand for them")
+        remarks.append("no log Bayes factors were given: the log odds of the values replace them")
         certain = int(np.isinf(answers.log_bayes_factor).sum())
         if certain:
             remarks.append(
@@ -174,7 +174,7 @@ def _remarks(answers: Answers) -> list[str]:
 
 @dataclass(frozen=True)
 class Leak:
-    """How well one shallow property ranks the pairs; 0.5 is chance, below it ranks backwards."""
+    """How well a shallow property ranks the pairs; 0.5 is chance, less ranks backwards."""
 
     name: str
     auc: float
@@ -187,7 +187,7 @@ class Leak:
 
     @property
     def verdict(self) -> str:
-        """The result in a word or two; it cannot be told from pairs of one class alone."""
+        """The result in a word or two; pairs of one class alone give none."""
         return "LEAKS" if self.leaks else "ok" if isfinite(self.auc) else "cannot tell"
 
 
@@ -201,8 +201,8 @@ def check_leaks(
     """The AUC of each shallow property alone; all arrays are (pairs,).
 
     In PAN 2020's large set, two texts of one fandom are always by different authors: a system that
-    learns this looks good and knows nothing. A set is sound if neither the topics nor the lengths
-    of a pair predict its label.
+    learns this looks good but knows nothing about authors. A set is sound if neither the topics nor
+    the lengths of a pair predict its label.
     """
     shorter = np.minimum(first_length, second_length)
     properties = {

@@ -1,7 +1,7 @@
-"""The one style of all figures: colours and lines, in evaluations, maps and reports.
+"""The style of all figures: colours and lines, in evaluations, maps and reports.
 
-Whatever differs in its colour differs in something else, too: a line in its dashes, a mark in its
-shape, an area in its hatching. So a figure can be read in grey, and by the colour-blind.
+Whatever differs in colour also differs in something else: a line in its dashes, a mark in its
+shape, an area in its hatching. So figures can be read in grey, and by colour-blind readers.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def accuracy(answers: FloatArray, same_author: BoolArray) -> float:
 
 
 def non_answers(answers: FloatArray, same_author: BoolArray) -> float:
-    """The share of pairs left open; the truth does not matter."""
+    """The share of pairs left open, whatever the truth."""
     return float((answers == 0.5).mean())
 
 
@@ -96,7 +96,7 @@ def overall_2020(answers: FloatArray, same_author: BoolArray) -> float:
 
 
 def best_delta(probability: FloatArray, same_author: BoolArray) -> float:
-    """The delta of the non-answers within 0.5 +- delta that scores best overall, by grid search."""
+    """The delta whose non-answers within 0.5 ± delta score best overall, by grid search."""
     grid = np.arange(0, 0.5, 0.005)
     scores = [overall_2020(without_weak_answers(probability, delta), same_author) for delta in grid]
     return float(grid[int(np.argmax(scores))])
@@ -127,7 +127,7 @@ OVERALL_2021 = ("auc", "c@1", "f1", "f05u", "brier")
 
 @dataclass(frozen=True)
 class PairScores:
-    """The scores that a model gives the pairs of a set."""
+    """A model's scores for the pairs of a set."""
 
     log_bayes_factor: FloatArray  # (pairs,)
     distance: FloatArray  # (pairs,): the squared distance of the LEVs
@@ -136,10 +136,10 @@ class PairScores:
 
 
 def summarise(scores: PairScores) -> dict[str, float]:
-    """The measures of one set; `distance_auc` is metric learning alone.
+    """The measures of one set; `distance_auc` is that of metric learning alone.
 
-    `cosine_auc` is that of a relevant population's: the set's own LEVs give the mean.
-    `bayes_factor_auc` is that of all pairs; `auc`, as PAN takes it, that after the non-answers.
+    `cosine_auc` is that of the cosine relative to the mean LEV of the set. `bayes_factor_auc` is
+    that of all pairs; `auc` is computed after the non-answers, as PAN does.
     """
     probability = probability_same_author(scores.log_bayes_factor)
     cosine = {} if scores.cosine is None else {"cosine_auc": auc(scores.cosine, scores.same_author)}
@@ -167,28 +167,28 @@ def table_row(probability: FloatArray, same_author: BoolArray) -> dict[str, floa
 
 
 def _cross_entropy(probability: FloatArray, same_author: BoolArray) -> float:
-    """The cross entropy in bits a pair, each class counting half: 1 for even odds."""
+    """The cross entropy in bits per pair, with each class counting half: 1 for even odds."""
     clipped = np.clip(probability, 1e-300, 1)
-    other = np.clip(1 - probability, 1e-300, 1)
-    halves = [-np.log2(clipped[same_author]), -np.log2(other[~same_author])]
+    complement = np.clip(1 - probability, 1e-300, 1)
+    halves = [-np.log2(clipped[same_author]), -np.log2(complement[~same_author])]
     return float(np.mean([half.mean() for half in halves if len(half)]))
 
 
 def macro_f1(truth: Sequence[str], answers: Sequence[str], none: str) -> float:
-    """PAN's macro-F1 of 2019 of answers to "which of these, if any?", one for each text.
+    """PAN's macro-F1 of 2019 for answers to "which of these, if any?", one for each text.
 
-    It is the mean of the F1 of each author who wrote a disputed text. `none` is not such an author,
-    but a text by nobody that is given to an author counts against that author, and so does an
-    author's text that is given to nobody. An answer that names somebody who wrote none of the texts
-    counts as none. NaN where all texts are by nobody.
+    It is the mean of the F1 of each author of a disputed text. `none` is not such an author, but a
+    text by nobody that is attributed to an author counts against that author, and so does an
+    author's text that is attributed to nobody. An answer that names somebody who wrote none of the
+    texts counts as none. NaN if all texts are by nobody.
     """
     if len(truth) != len(answers):
         raise OptionError(f"{len(answers)} answers for {len(truth)} texts; expected as many")
     of_author = Counter(truth)
-    given = Counter(answers)
+    answered = Counter(answers)
     right = Counter(true for true, answer in zip(truth, answers, strict=True) if true == answer)
     scores = [
-        2 * right[author] / (of_author[author] + given[author])
+        2 * right[author] / (of_author[author] + answered[author])
         for author in of_author
         if author != none
     ]
@@ -197,7 +197,7 @@ def macro_f1(truth: Sequence[str], answers: Sequence[str], none: str) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterMeasures:
-    """Clusters beside the true authors; 1 is perfect everywhere."""
+    """How well clusters agree with the true authors; 1 is perfect everywhere."""
 
     texts: int  # whose authors are known
     authors: int
@@ -211,7 +211,7 @@ class ClusterMeasures:
 def measure_clusters(clusters: Sequence[Hashable], authors: Sequence[Hashable]) -> ClusterMeasures:
     """BCubed (Bagga and Baldwin 1998) and the adjusted Rand index (Hubert and Arabie 1985).
 
-    Both sequences name the group of each text: by the clustering, and in truth.
+    Each sequence names the group of each text: by the clustering, and in truth.
     """
     if len(clusters) != len(authors) or not len(clusters):
         raise OptionError(
@@ -238,8 +238,8 @@ def _cross_table(first: Sequence[Hashable], second: Sequence[Hashable]) -> Float
         {name: at for at, name in enumerate(dict.fromkeys(s))} for s in (first, second)
     )
     table = np.zeros((len(rows), len(columns)))
-    for one, other in zip(first, second, strict=True):
-        table[rows[one], columns[other]] += 1
+    for row, column in zip(first, second, strict=True):
+        table[rows[row], columns[column]] += 1
     return table
 
 
@@ -247,8 +247,8 @@ def _adjusted_rand_index(table: FloatArray) -> float:
     def pairs(counts: FloatArray) -> float:
         return float((counts * (counts - 1) / 2).sum())
 
-    both, one, other = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    together, in_rows, in_columns = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
     texts = float(table.sum())
-    expected = one * other / max(texts * (texts - 1) / 2, 1.0)
-    most = (one + other) / 2
-    return 1.0 if most == expected else (both - expected) / (most - expected)
+    expected = in_rows * in_columns / max(texts * (texts - 1) / 2, 1.0)
+    most = (in_rows + in_columns) / 2
+    return 1.0 if most == expected else (together - expected) / (most - expected)

@@ -1,7 +1,7 @@
-"""A validation study: how a model does on cases made from somebody's own texts of known authors.
+"""A validation study: how a model does on cases made from a user's own texts of known authors.
 
 The record holds the Bayes factor of every case, with the texts by id and hash, so that whoever
-doubts a figure can count again.
+doubts a figure can recompute it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ MEASURES: dict[str, Measure] = {
         "how often a same-author case has a greater Bayes factor than a different-author case",
     ),
     "cllr": Measure("Cllr", "cost of the Bayes factors in bits; saying nothing costs 1", False),
-    "cllr_min": Measure("Cllr_min", "the part of it that no calibration could take away", False),
+    "cllr_min": Measure("Cllr_min", "the part of it that no calibration could remove", False),
     "eer": Measure(
         "EER", "error rate at the threshold where both errors are equally frequent", False
     ),
@@ -82,14 +82,14 @@ _WITHOUT_INTERVAL = ("cllr_min",)
 
 @dataclass(frozen=True, kw_only=True)
 class StudyConditions(Options):
-    """What the cases of a study are like, and what they were drawn by."""
+    """The conditions that the cases of a study were drawn under."""
 
     known: CountFrom1 = 1  # known texts a case
     words: CountFrom1 | None = None  # that each text was cut to; None: whole texts
     population: Annotated[str, OneOf("none", "input", "given")] = "none"
     population_source: str = ""  # where a given one is from
     population_sha256: str = ""
-    population_size: CountFrom1 | None = None  # drawn anew for each case; None: all there are
+    population_size: CountFrom1 | None = None  # drawn for each case; None for all
     most_cases: CountFrom1 | None = None  # of each class
     seed: Seed = 0
     resamples: Count = 1000
@@ -115,7 +115,7 @@ class StudyText:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyCase:
-    """A case of known authors; its texts are numbers of the study's texts, from 0."""
+    """A case of known authors; its texts are indices of the study's texts, from 0."""
 
     questioned: Count
     known: tuple[Count, ...]
@@ -145,11 +145,11 @@ class ValidationStudy:
     def __post_init__(self) -> None:
         for number, case in enumerate(self.cases, start=1):
             if not case.known or max(case.questioned, *case.known) >= len(self.texts):
-                raise OptionError(f"case {number} names texts that are not there; validate again")
+                raise OptionError(f"case {number} names texts that do not exist; validate again")
             by = {self.texts[at].author for at in case.known}
             is_same = by == {self.texts[case.questioned].author}
             if case.questioned in case.known or len(by) > 1 or is_same != case.same_author:
-                raise OptionError(f"the sides of case {number} do not go together; validate again")
+                raise OptionError(f"the sides of case {number} do not match; validate again")
         if len({case.same_author for case in self.cases}) < 2:
             raise OptionError("cases of both classes are expected")
 
@@ -210,17 +210,17 @@ class ValidationStudy:
 
     @property
     def population_texts(self) -> tuple[int, int]:
-        """How many texts the populations of the cases have: the smallest and the largest."""
+        """The number of texts in the smallest and in the largest population."""
         sizes = [case.population_texts for case in self.cases]
         return min(sizes), max(sizes)
 
     @property
     def sha256(self) -> str:
-        """To recognise it by: of the file that `validate` writes."""
+        """The SHA-256 of the file that `validate` writes, to identify the study by."""
         return sha256(self.to_text().encode("utf-8")).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings, with the version of the schema."""
+        """The study as plain lists, numbers and strings, with the version of the schema."""
         return with_schema(self)
 
     def to_text(self) -> str:
@@ -247,16 +247,16 @@ def measure_cases(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[
 
 
 def _extremes(measures: dict[str, float]) -> list[str]:
-    """The rates that are 0 or 1: they are so in every resample, which is not how sure they are.
+    """Exact intervals for rates of 0 or 1, which bootstrap resamples cannot vary.
 
-    Their exact interval is that of independent cases: how far the cases of one author go together
-    cannot be seen where all turn out alike.
+    They assume independent cases: how far the cases of one author depend on each other does not
+    show where all turn out alike.
     """
     return [name for name in measures if name.startswith("misleading") and measures[name] in (0, 1)]
 
 
 def read_study(path: str | Path) -> ValidationStudy:
-    """The study in a file that `validate` wrote; an InputError says what is wrong with another."""
+    """The study in a file that `validate` wrote; an InputError describes any other file."""
     try:
         data = parsed_json(read_bytes(path_of(path)))
         if isinstance(data, dict):
@@ -270,14 +270,14 @@ def read_study(path: str | Path) -> ValidationStudy:
         return study
     except (ValueError, OptionError) as error:
         raise InputError(
-            f"this is no validation study, or it is damaged ({str(error)[:300]}); expected the "
+            f"this is not a validation study, or it is damaged ({str(error)[:300]}); expected the "
             ".json that `adhominem validate` wrote",
             path,
         ) from None
 
 
 def _few(authors: int, same_author: int, different_authors: int) -> list[str]:
-    """What makes the figures of a study uncertain."""
+    """Remarks on what makes the figures of a study uncertain."""
     remarks = []
     if authors < FEWEST_AUTHORS:
         remarks.append(

@@ -1,11 +1,11 @@
-"""Approximate log Bayes factors of one text with many: all that a search computes from LEVs.
+"""Approximate log Bayes factors of one text with many: what a search computes from LEVs.
 
-The population of an index is large, so c is the same for all of its texts. What a member says of
-two single texts is then a quadratic form: a constant, squares of either, and products of both, with
-weights that depend on nothing but the texts' lengths. So what is known of each text by itself is
-computed once (`Points`), with what it usually has with others (the S-norm); of two texts, only the
-product of their LEVs is new. What a text does to its own population is left out, except for what it
-has with others in it.
+The population of an index is large, so c is the same for all of its texts. A member's score of two
+single texts is then a quadratic form: a constant, squares of either, and products of both, with
+weights that depend only on the texts' lengths. So all terms of a single text are computed once
+(`Points`), with its usual scores with others (the S-norm); for a pair of texts, only the product of
+their LEVs is new. The effect of a text on its own population is left out, except for its scores
+with the population's other texts.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from adhominem.score.products import MemberTexts, PopulationPart, products
 from adhominem.score.scorer import Scorer, log_tokens_of
 from adhominem.score.three_level import Comparison, Terms
 
-_LENGTHS = np.linspace(np.log(60), np.log(20_000), 128)  # log tokens that weights are known of
+_LENGTHS = np.linspace(np.log(60), np.log(20_000), 128)  # log tokens that weights are computed for
 _HIT = 2.0  # deviations above what is usual: codes are right for such texts
 
 
-# What a member says of two texts
+# A member's score of two texts
 
 
 @dataclass(frozen=True, eq=False)
 class TextTerms:
-    """What a member computes of each text by itself."""
+    """The terms of a member's score that depend on one text alone."""
 
     to_centre: FloatArray  # (texts,): the product with c, less half the square of c
     scales: FloatArray  # (texts,): what distance from c is multiplied by
@@ -50,7 +50,7 @@ class TextTerms:
 
 @dataclass(frozen=True, eq=False)
 class PairWeights:
-    """The weights of squares and products of two texts, in nats, by their lengths."""
+    """The weights of squares and products of two texts, in nats, for their lengths."""
 
     constant: FloatArray  # (pairs,)
     square: FloatArray  # (pairs,): of the first text, in the rest
@@ -60,7 +60,7 @@ class PairWeights:
 
 
 class GenreForm:
-    """A member with a population, by the three-level model."""
+    """The score of a member with a population, by the three-level model, as a quadratic form."""
 
     def __init__(self, member: GenreMember, part: PopulationPart) -> None:
         self.member, self._part = member, part
@@ -69,14 +69,14 @@ class GenreForm:
         self._c = self._comparison(part.mean[None], part.log_tokens[:1]).centre
 
     def _comparison(self, rows: Rows, log_tokens: FloatArray) -> Comparison:
-        """Each text compared with itself."""
+        """The comparison of each text with itself."""
         numbers = np.arange(len(log_tokens))[:, None]
         pairs = self.member.pairs(MemberTexts(rows, log_tokens), numbers, numbers, self._part)
         return Comparison(self.member.levels, pairs)
 
     @cached_property
     def basis(self) -> FloatArray:
-        """(directions, lev_size): those in which genres differ; zeros if only one is known."""
+        """(directions, lev_size): the directions that genres differ in; zeros for one genre."""
         basis = self.member.genres.basis
         return basis if len(basis) else np.zeros((1, self.member.lev_size))
 
@@ -90,7 +90,7 @@ class GenreForm:
         return np.asarray(genres.middle + along + c.pull[0] * apart)
 
     def terms(self, rows: Rows, log_tokens: FloatArray) -> TextTerms:
-        """Those of texts (texts, lev_size) with these lengths (texts,)."""
+        """The terms of texts (texts, lev_size) with these log lengths (texts,)."""
         comparison = self._comparison(rows, log_tokens)
         scales = comparison.scale[:, 0]
         population = comparison.pairs.population
@@ -106,7 +106,7 @@ class GenreForm:
         )
 
     def weights(self, first: FloatArray, second: FloatArray) -> PairWeights:
-        """Those of pairs of texts with these lengths, (pairs,) log tokens each."""
+        """The weights of pairs of texts with these log lengths, (pairs,) for each side."""
         levels, size = self.member.levels, self.member.genres.directions
         part, rest = levels.genre_part, levels.rest
         noises = noise_of(first), noise_of(second)
@@ -125,16 +125,19 @@ class GenreForm:
 
 
 class LayerForm:
-    """A network with a population, by its own layer: coordinates are all that it takes, scaled."""
+    """The score of a network with a population, by its own layer, as a quadratic form.
+
+    The scaled coordinates are all that it needs.
+    """
 
     def __init__(self, member: LayerMember, part: PopulationPart) -> None:
         self.member, self._part, self.unit = member, part, 1.0
-        # Products of LEVs count for nothing.
+        # Products of LEVs have no weight.
         self.centre = np.zeros(member.lev_size)
         self.basis = np.zeros((member.layer.lev_size, member.lev_size))
 
     def terms(self, rows: Rows, log_tokens: FloatArray) -> TextTerms:
-        """Those of texts (texts, lev_size) with these lengths (texts,)."""
+        """The terms of texts (texts, lev_size) with these log lengths (texts,)."""
         numbers = np.arange(len(rows))[:, None]
         texts = MemberTexts(rows, log_tokens)
         evidence = self.member.evidence(texts, numbers, numbers, self._part)
@@ -145,7 +148,7 @@ class LayerForm:
         return TextTerms(zeros, zeros + 1, zeros, places, evidence.against[0], evidence.kept)
 
     def weights(self, first: FloatArray, second: FloatArray) -> PairWeights:
-        """Those of pairs of texts, however long they are: first and second (pairs,)."""
+        """The weights of pairs of texts, which do not depend on their lengths (pairs,)."""
         ratio, weight = self.member.layer.precision_ratio, self.member.weight
         zeros = 0 * (first + second)
         constant = weight * (np.log1p(1 / ratio) - 0.5 * np.log1p(2 / ratio)).sum()
@@ -164,13 +167,13 @@ QuadraticForm = GenreForm | LayerForm
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Where texts are, (texts, members) or as stated; LEVs themselves are not in it."""
+    """What scores need of each text, (texts, members) unless stated; LEVs are not in it."""
 
     to_centre: Array32  # the product of a LEV with c, less half the square of c
-    scales: Array32  # what a text's distance from c is multiplied by
+    scales: Array32  # the factor of a text's distance from c
     squares: Array32  # the squared distance from c in the rest, times that
     log_tokens: Array32  # (texts,)
-    usual: Array32  # (texts,): the mean of what a text has with texts by others
+    usual: Array32  # (texts,): the mean score of a text with texts by others
     deviations: Array32  # (texts,)
     places: AnyFloats  # (texts, directions of all members): coordinates, times the scales
 
@@ -178,7 +181,7 @@ class Points:
         return Points(*(getattr(self, name)[rows] for name in POINTS))
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """As they are written."""
+        """The arrays to write."""
         named = {name: getattr(self, name) for name in POINTS}
         return {**named, "places": self.places.astype(np.float16)}
 
@@ -188,9 +191,9 @@ POINTS = tuple(field.name for field in fields(Points))  # as they are written
 
 @dataclass(frozen=True, eq=False)
 class PointTable:
-    """Points of all texts of an index, those of a text side by side.
+    """The points of all texts of an index, with those of one text side by side.
 
-    A search reads some thousand of them, all over the index.
+    A search reads a few thousand of them, scattered over the index.
     """
 
     columns: Array32  # (texts, columns): all but the places
@@ -199,7 +202,7 @@ class PointTable:
 
     @classmethod
     def of(cls, shards: Sequence[Mapping[str, npt.NDArray[Any]]]) -> PointTable:
-        """From those of each shard, as they are written."""
+        """A table built from the points of each shard, as they are written."""
         parts = [
             np.concatenate([arrays[name].reshape(len(arrays[name]), -1) for name in POINTS[:-1]], 1)
             for arrays in shards
@@ -219,14 +222,14 @@ class PointTable:
 
 @dataclass(frozen=True, eq=False)
 class ApproximateScorer:
-    """A scorer with the population of an index, for texts that are given by their points."""
+    """Scores texts, given by their points, against the population of an index."""
 
     scorer: Scorer
     population: Population
 
     @cached_property
     def forms(self) -> list[QuadraticForm]:
-        """What each member says of two texts."""
+        """The quadratic form of each member's score of two texts."""
         forms: list[QuadraticForm] = []
         parts = self.scorer.parts(self.population)
         for member, part in zip(self.scorer.members, parts, strict=True):
@@ -241,35 +244,35 @@ class ApproximateScorer:
 
     @cached_property
     def columns(self) -> list[slice]:
-        """Those of each member among the places of all."""
+        """The columns of each member among the places of all."""
         ends = np.cumsum([0, *(len(form.basis) for form in self.forms)]).tolist()
         return [slice(*part) for part in pairwise(ends)]
 
     @cached_property
     def _units(self) -> Array32:
-        """(members,): of LEVs."""
+        """(members,): the unit that each member's LEVs are scaled by."""
         return np.array([form.unit for form in self.forms], np.float32)
 
     def points(self, levs: AnyLevs) -> Points:
-        """Where texts with these LEVs (texts, lev_size) are."""
+        """The points of texts with these LEVs (texts, lev_size)."""
         tokens = log_tokens_of(levs)
         columns = zip(self.forms, self.scorer.columns(levs), strict=True)
         terms = [form.terms(rows, tokens) for form, rows in columns]
-        against = np.sum([one.against for one in terms], axis=0)  # (texts, cohort)
-        kept = next((one.kept for one in terms if one.kept is not None), None)
+        against = np.sum([term.against for term in terms], axis=0)  # (texts, cohort)
+        kept = next((term.kept for term in terms if term.kept is not None), None)
         usual, deviations = self.scorer.weights.usual(against, kept)
         parts = [
-            np.stack([getattr(one, name) for one in terms], axis=1)
+            np.stack([getattr(term, name) for term in terms], axis=1)
             for name in ("to_centre", "scales", "squares")
         ]
-        places = np.concatenate([one.places for one in terms], axis=1)
+        places = np.concatenate([term.places for term in terms], axis=1)
         all_parts = (*parts, tokens, usual, deviations, places)
         return Points(*(part.astype(np.float32) for part in all_parts))
 
     def scores(self, point: Points, products: Array32, points: Points) -> FloatArray:
-        """(texts,): the log Bayes factors of one text, at a point, with others.
+        """(texts,): the log Bayes factors of one text, given as a point, with others.
 
-        `products` (texts, members) are those of their LEVs.
+        `products` (texts, members) are the scalar products of their LEVs.
         """
         along = [points.places[:, part] @ point.places[0, part] for part in self.columns]
         rest = (products - points.to_centre - point.to_centre) / self._units**2
@@ -277,13 +280,13 @@ class ApproximateScorer:
         return self.scores_of_rest(point, rest, points)
 
     def scores_of_rest(self, point: Points, rest: Array32, points: Points) -> FloatArray:
-        """(texts,): as `scores`, by products (texts, members) in the rest, from c and scaled."""
+        """(texts,): like `scores`, from scaled products (texts, members) of LEVs minus c."""
         length = _nearest_length(point.log_tokens)
         lengths = _nearest_length(points.log_tokens)  # (texts,)
         members = []
         for at, (form, part) in enumerate(zip(self.forms, self.columns, strict=True)):
             mine, theirs = point.places[0, part], points.places[:, part]
-            # By texts of each length with this one, and by this one with each of them.
+            # From texts of each length with this one, and from this one with each of them.
             here = form.weights(_LENGTHS, _LENGTHS[length])
             back = form.weights(_LENGTHS[length], _LENGTHS)
             alone = back.square * point.squares[0, at] + back.place_square @ mine**2
@@ -304,9 +307,9 @@ class ApproximateScorer:
     # As an inner product, for codes
 
     def factors(self, points: Points) -> tuple[Array32, Array32]:
-        """(texts, members), (texts, directions): what scaled distances from c are multiplied by.
+        """(texts, members), (texts, directions): multipliers of scaled differences from c.
 
-        The products of these are nearly what two texts have beside what each adds by itself.
+        The products of these approximate a pair's score beyond what each text adds by itself.
         """
         slopes = np.full(len(points.usual), 1 / len(self.forms))
         if self.scorer.calibration is not None:
@@ -328,19 +331,19 @@ class ApproximateScorer:
         )
 
     def bias(self, points: Points) -> Array32:
-        """(texts,): what a text adds by itself: what it has with a usual one that is unlike it."""
+        """(texts,): what a text adds by itself: its score with a usual text that is unlike it."""
         rest = np.zeros(points.scales.shape, np.float32)
         return self.scores_of_rest(self._usual_text, rest, points).astype(np.float32)
 
     @cached_property
     def _usual_text(self) -> Points:
-        """A text as those of the population are on average; it lies at c."""
+        """A text with the average values of the population; it lies at c."""
         points = self.points(self.population.cohort)
         means = (getattr(points, name).mean(axis=0, keepdims=True) for name in POINTS)
         return replace(Points(*means), places=np.zeros_like(points.places[:1]))
 
 
 def _nearest_length(log_tokens: AnyFloats) -> IntArray:
-    """(texts,): the place of the nearest one of `_LENGTHS`."""
+    """(texts,): the index of the nearest of `_LENGTHS`."""
     place = (log_tokens - _LENGTHS[0]) / (_LENGTHS[1] - _LENGTHS[0])
     return np.asarray(np.clip(np.rint(place), 0, len(_LENGTHS) - 1), np.int64)

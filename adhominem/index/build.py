@@ -1,6 +1,7 @@
-"""Writing an index: texts added shard by shard, removed, and the rest put together again.
+"""Writing an index: texts added shard by shard, removed, and the rest compacted.
 
-What searches need beside the texts, population and codes, is made once all is written (`finished`).
+What searches need besides the texts, population and codes, is made once all is written
+(`finished`).
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ _OURS = re.compile(r"\.?(texts|codes|view|chance)-\d{6}(-[0-9a-f]{4})?\.safetens
 
 
 def digest_of(text: str) -> bytes:
-    """To recognise a text by: its words, whatever stands between them."""
+    """A digest that identifies a text by its words, whatever stands between them."""
     return blake2b(" ".join(text.split()).encode(), digest_size=DIGEST_BYTES).digest()
 
 
 def hashed(name: str, key: bytes) -> str:
-    """A name that only who has the key can recognise; nothing stays nothing."""
+    """A name hashed so that only holders of the key can recognise it; empty stays empty."""
     return hmac.new(key, name.encode(), "sha256").hexdigest()[:32] if name else ""
 
 
 def key_check(key: bytes | None) -> str:
-    """To tell later whether a key is the same, without the key."""
+    """A value to check later, without the key, whether a key is the same."""
     return "" if key is None else hashed("adhominem index", key)
 
 
@@ -67,9 +68,9 @@ def opened(
     key: bytes | None,
     adds: bool = True,
 ) -> Manifest:
-    """The manifest of an index that is there, or of a new one; other settings are refused.
+    """The manifest of an existing index, or of a new one; other settings raise an error.
 
-    Whoever adds no texts need not give them, nor the key.
+    Callers that add no texts may leave out the settings and the key.
     """
     if not (folder / MANIFEST).exists():
         if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
@@ -92,8 +93,8 @@ def opened(
     if adds:
         settings["joined authors"] = (manifest.joined, join_authors)
         settings["kept texts"] = (manifest.keeps_texts, keep_texts)
-    for name, (there, given) in settings.items():
-        if there != given:
+    for name, (there, wanted) in settings.items():
+        if there != wanted:
             raise IndexFolderError(
                 f"the index in {folder} was made with other options ({name}); give the same ones, "
                 "or choose another folder"
@@ -102,7 +103,7 @@ def opened(
 
 
 def clear(folder: Path, manifest: Manifest) -> None:
-    """Remove files that do not count: of killed runs, or from before. They may hold texts."""
+    """Remove files that the manifest does not list, from killed or earlier runs, texts included."""
     counting = {file.name for file in manifest.files()}
     for entry in folder.iterdir():
         if entry.name not in counting and _OURS.fullmatch(entry.name):
@@ -110,18 +111,20 @@ def clear(folder: Path, manifest: Manifest) -> None:
 
 
 class Writer:
-    """Adds texts to an index. What `texts` counts is on the disk, whatever happens next."""
+    """Adds texts to an index. The texts that `texts` counts are safely on disk."""
 
     def __init__(self, folder: Path, manifest: Manifest, key: bytes | None = None) -> None:
         self.folder, self.manifest, self._key = folder, manifest, key
         store = Store(folder, manifest)
         self._digests = {id: bytes(store.digests[number]) for id, number in store.ids.items()}
-        self._seen = {one for texts in store.shards for one in _keys(texts.sketches, texts.digests)}
+        self._known_keys = {
+            key for texts in store.shards for key in _keys(texts.sketches, texts.digests)
+        }
         self._waiting: list[tuple[Document, bytes, Levs, bool]] = []
         self.already_there = self.added = 0
 
     def new(self, documents: Iterable[Document]) -> Iterator[Document | InputError]:
-        """Those of some documents that are not in the index, under the ids that they have in it."""
+        """The documents that are not in the index yet, under the ids that they will have in it."""
         for document in documents:
             named = self._named(document)
             digest = digest_of(document.text)
@@ -146,18 +149,18 @@ class Writer:
         )
 
     def add(self, document: Document, lev: Levs, *, foreign: bool = False) -> None:
-        """A document of `new`, with its LEV (1, lev_size); on `foreign` ones nothing is stated."""
+        """Add a document of `new` with its LEV (1, lev_size), and whether it is `foreign`."""
         self._waiting.append((document, digest_of(document.text), lev, foreign))
         if len(self._waiting) >= SHARD:
             self.flush()
 
     @property
     def waiting(self) -> int:
-        """How many texts are added, and not written yet."""
+        """How many texts have been added but not written yet."""
         return len(self._waiting)
 
     def flush(self) -> None:
-        """Write what is waiting. When this returns, it is on the disk."""
+        """Write the waiting texts. When this returns, they are on disk."""
         if not self._waiting:
             return
         documents, digests, rows, foreign = zip(*self._waiting, strict=True)
@@ -168,7 +171,7 @@ class Writer:
             Strings.of([document.id for document in documents]),
             Strings.of([document.author for document in documents]),
             Strings.of([document.topic for document in documents]),
-            *_summed(Strings.of(sketches), _as_rows(digests), levs, self._seen),
+            *_summed(Strings.of(sketches), _as_rows(digests), levs, self._known_keys),
             np.array(foreign, np.uint8),
             _packed(documents) if self.manifest.keeps_texts else None,
         )
@@ -182,19 +185,19 @@ def _as_rows(digests: Sequence[bytes]) -> Bytes:
 
 
 def _keys(sketches: Strings, digests: Bytes) -> Iterator[bytes]:
-    """For each text, what most near copies of it have as well: its two smallest hashes."""
+    """Two keys for each text that most near copies of it share: its two smallest hashes."""
     for at, digest in enumerate(map(bytes, digests)):
         yield sketches.bytes_at(at)[:8] or digest
 
 
 def _summed(
-    sketches: Strings, digests: Bytes, levs: PackedLevs, seen: set[bytes]
+    sketches: Strings, digests: Bytes, levs: PackedLevs, keys: set[bytes]
 ) -> tuple[Strings, Bytes, Bytes, PackedLevs, FloatArray]:
-    """`ShardTexts` from `sketches` on, with a sum without most near copies of those `seen`."""
+    """The fields of `ShardTexts` from `sketches` on; the sum leaves out texts with known `keys`."""
     counted = np.zeros(len(digests), np.uint8)
     for at, key in enumerate(_keys(sketches, digests)):
-        counted[at] = key not in seen
-        seen.add(key)
+        counted[at] = key not in keys
+        keys.add(key)
     return sketches, digests, counted, levs, sum_of(levs.levs(np.flatnonzero(counted)))
 
 
@@ -216,10 +219,10 @@ def with_shard(folder: Path, manifest: Manifest, texts: ShardTexts) -> Manifest:
 def removed(
     folder: Path, manifest: Manifest, ids: Iterable[str], key: bytes | None
 ) -> tuple[Manifest, int]:
-    """The manifest without some texts, and how many these are: by their ids, or by their author.
+    """The manifest without the texts with these ids or authors, and how many these are.
 
-    Texts that an earlier run has removed count, if they are still on the disk: it may have been
-    killed before it was finished, and is gone on with.
+    Texts that an earlier run has removed are counted if they are still on disk: that run may have
+    been killed before it finished, and is continued.
     """
     store = Store(folder, manifest)
     by_name: dict[str, set[int]] = {name: set() for name in manifest.removing}
@@ -228,33 +231,33 @@ def removed(
         for number, id_and_author in enumerate(rows, start=begin):
             for name in id_and_author:
                 by_name.setdefault(name, set()).add(number)
-    gone, begun = set[int](), set[str]()
-    for given in ids:
-        plain_or_hashed = {given} if key is None else {given, hashed(given, key)}
+    gone, removing = set[int](), set[str]()
+    for name in ids:
+        plain_or_hashed = {name} if key is None else {name, hashed(name, key)}
         names = {name for name in plain_or_hashed if name and name in by_name}
         if not names:
             raise InputError(
-                f"no text of the index has the id or the author '{given}'; nothing was removed. If "
+                f"no text of the index has the id or the author '{name}'; nothing was removed. If "
                 "an earlier run has removed it, it is gone; otherwise, correct the name"
             )
         gone = gone.union(*(by_name[name] for name in names))
-        begun |= names
-    count, manifest = len(gone), replace(manifest, removing=tuple(sorted(begun)))
+        removing |= names
+    count, manifest = len(gone), replace(manifest, removing=tuple(sorted(removing)))
     if gone <= {*manifest.removed}:
         return manifest, count
     return manifest.changed(removed=tuple(sorted(gone.union(manifest.removed)))), count
 
 
 def compacted(folder: Path, manifest: Manifest) -> Manifest:
-    """The manifest of new shards without the texts that were removed; the old ones stay so far."""
+    """The manifest with new shards that omit the removed texts; the old shards stay for now."""
     store = Store(folder, manifest)
     result = manifest.changed(shards=(), removed=(), view=None)
-    kept, seen = list[int](), set[bytes]()  # numbers of texts, keys of those before
+    kept, keys = list[int](), set[bytes]()  # numbers of texts, keys of those before
 
     def write() -> None:
         nonlocal result
         if kept:
-            result = with_shard(folder, result, _together(store, kept, seen))
+            result = with_shard(folder, result, _together(store, kept, keys))
             kept.clear()
 
     for numbers in store.live_by_shard:
@@ -265,7 +268,7 @@ def compacted(folder: Path, manifest: Manifest) -> Manifest:
     return result
 
 
-def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> ShardTexts:
+def _together(store: Store, numbers: Sequence[int], keys: set[bytes]) -> ShardTexts:
     """Some texts as one shard."""
     places = [store.place(number) for number in numbers]
 
@@ -279,7 +282,7 @@ def _together(store: Store, numbers: Sequence[int], seen: set[bytes]) -> ShardTe
         strings("ids"),
         strings("authors"),
         strings("topics"),
-        *_summed(strings("sketches"), digests, levs, seen),
+        *_summed(strings("sketches"), digests, levs, keys),
         np.array([texts.foreign[row] for texts, row in places], np.uint8),
         strings("packed") if store.manifest.keeps_texts else None,
     )
@@ -294,7 +297,7 @@ def finished(
     verifier: Verifier,
     on_texts: Callable[[int], None] = lambda count: None,
 ) -> Manifest:
-    """An index that can be searched; what is made already is not made again."""
+    """An index that can be searched; what has been made before is not made again."""
     store = Store(folder, manifest)
     population = store.make_population(verifier)
     if population is None:  # too few texts for one: each is compared by itself
@@ -338,7 +341,7 @@ def with_coder(store: Store, verifier: Verifier, population: Population) -> tupl
 
 
 def _more(store: Store) -> Iterator[Levs]:
-    """LEVs that correct the directions of a coder: a quarter of a large index, up to a point."""
+    """LEVs to correct a coder's directions by: a quarter of a large index, up to a limit."""
     numbers = store.spread(min(_MORE, len(store) // 4))
     for at in range(0, len(numbers) if len(numbers) > SAMPLE else 0, _AT_ONCE):
         yield store.levs(numbers[at : at + _AT_ONCE])

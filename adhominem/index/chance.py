@@ -1,12 +1,12 @@
-"""What chance brings up: Bayes factors of texts by different people, measured on the index itself.
+"""False hits: Bayes factors of texts by different people, measured on the index itself.
 
-Two measurements. Pairs of texts by different people, drawn at random, show how often a Bayes factor
-is as large as that; but among a million texts, what one pair in a hundred thousand does matters. So
-some texts are searched for: all that comes up by other people are false hits. Beyond that,
-the number of false links is extrapolated (`tail`).
+There are two measurements. Pairs of texts by different people, drawn at random, show how often a
+Bayes factor is at least that large; but among a million texts, one pair in a hundred thousand
+matters. So some texts are searched for, and everything found by other people is a false hit. Beyond
+that, the number of false links is extrapolated (`tail`).
 
-Where no author is known, texts are taken to be by different people: among many authors, two
-texts drawn at random nearly always are.
+Where no author is known, texts are assumed to be by different people: among many authors, two texts
+drawn at random nearly always are.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _AT_ONCE = 256  # pairs that are scored together
 
 @dataclass(frozen=True, kw_only=True)
 class FalseHits:
-    """How many false hits a search is to expect at a strength or above it."""
+    """How many false hits to expect in a search at a given strength or above."""
 
     log10_bayes_factor: float
     words: str  # of the verbal scale
@@ -57,7 +57,7 @@ class Chance:
     others: IntArray  # (trials,): how many other texts of the author there are
 
     def expected(self, log_bayes_factor: float, texts: int) -> tuple[float, str]:
-        """False hits at least as strong in a search among this many texts, and how it is known."""
+        """The false hits to expect, at least as strong, in a search among this many texts."""
         if len(self.trials):
             complete = self.trials[:, -1] < log_bayes_factor  # (trials,): no more would come
             if complete.all():
@@ -67,7 +67,7 @@ class Chance:
         return share * texts, "pairs"
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """As they are written."""
+        """The arrays to write."""
         return {
             "texts": np.array([self.texts]),
             "known_authors": np.array([int(self.known_authors)]),
@@ -79,7 +79,7 @@ class Chance:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Chance:
-        """What `arrays` gave; a ValueError if anything is missing or does not fit."""
+        """Read what `arrays` returned; a ValueError if anything is missing or does not fit."""
         texts, known = (
             int(checked(arrays, name, "i8", 1)[0]) for name in ("texts", "known_authors")
         )
@@ -94,8 +94,8 @@ class Chance:
 def tail(by_chance: FloatArray, evidence: FloatArray) -> FloatArray:
     """(pairs,): the share of pairs by different people with as much evidence or more.
 
-    The largest twentieth of what was drawn is taken to fall exponentially. Its largest
-    fifth counts as that much or more, since a few of the pairs may be by one person.
+    The largest twentieth of the sample is assumed to fall off exponentially. Its largest fifth
+    counts as that much or more, since a few of these pairs may be by one person.
     """
     rising = np.sort(by_chance)
     begin, end = np.quantile(rising, (1 - _TAIL, 1 - _ONE_PERSON))
@@ -108,7 +108,7 @@ def tail(by_chance: FloatArray, evidence: FloatArray) -> FloatArray:
 
 
 def read_chance(store: Store) -> Chance | None:
-    """What was measured on an index, if anything was."""
+    """What was measured on an index, or None."""
     file = store.manifest.chance
     if file is None:
         return None
@@ -126,7 +126,7 @@ def measure_chance(
     seed: int = 0,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> Chance | None:
-    """The Bayes factors that texts of an index by different people have; None for too few texts."""
+    """Measure the Bayes factors of texts by different people; None if there are too few texts."""
     store, rng = searcher.store, np.random.default_rng(seed)
     live, accounts = store.shuffled, store.accounts
     if len(live) < 2 or len(np.unique(accounts[live])) < 2:

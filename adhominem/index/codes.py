@@ -1,16 +1,17 @@
-"""Codes: what engines look through, and how they are made.
+"""Codes: the vectors that engines scan, and how they are made.
 
-An inner product stands for the approximate log Bayes factor of two texts:
+An inner product represents the approximate log Bayes factor of two texts:
 
     the sum over members of  a_i a_q z_i z_q  +  what text i adds  +  what text q adds
 
-where z is how far a text is from c. The weights a are what products count for two texts like this
-one, their roots: the geometric mean stands for what two texts that are not alike count.
+where z is the distance of a text from c. The weights a are the square roots of the weights of
+products of two texts like this one: their geometric mean approximates the weight for two unlike
+texts.
 
 The *code* of a text is that point with fewer numbers, a byte each: first what the text adds by
 itself, then the point along the directions in which texts of the index differ most, those of the
-largest spread first. Engines look through the first numbers of all codes; all numbers of the
-candidates that they bring up decide which of these are scored.
+largest spread first. Engines scan the first numbers of all codes; all numbers of the
+candidates that they find decide which of these are scored.
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ from adhominem.verify.verifier import Verifier
 
 SIZE = 768  # numbers of a code
 SAMPLE = 2_048  # texts that show the directions roughly
-_STARTED = 1_024  # directions that are looked for, so that the first ones come out well
-_FOLDED = 1 << 15  # places that more of them are folded to, before directions are sought
-_RANGE = 5.0  # deviations that a byte reaches to
-_FLAT = 1e-6  # of the largest spread: directions with less of it are none
+_STARTED = 1_024  # directions to compute, so that the first ones are accurate
+_FOLDED = 1 << 15  # places that more numbers are folded to, before directions are computed
+_RANGE = 5.0  # deviations that a byte covers
+_FLAT = 1e-6  # of the largest spread: directions with less are dropped
 _LEAST = 1e-9
-_FEW = 8  # sparse rows: more of them are made plain for a product
+_FEW = 8  # sparse rows: more are unpacked for a product
 
 
 @dataclass(frozen=True, eq=False)
 class Coder:
-    """Makes codes; its population is that of the index when it was made."""
+    """Makes codes; its population is that of the index when the coder was made."""
 
     approximate: ApproximateScorer
     directions: tuple[Array32, ...]  # (folded size, SIZE - 1) of each member, and of places
@@ -51,10 +52,11 @@ class Coder:
 
     @classmethod
     def of(cls, approximate: ApproximateScorer, levs: Levs, more: Iterable[Levs] = ()) -> Coder:
-        """With the directions in which a sample (texts, lev_size) differs most.
+        """A coder of the directions in which a sample (texts, lev_size) differs most.
 
-        Of a few thousand texts, only the first directions are those of the index. So `more` texts,
-        some at a time, correct them (one step of subspace iteration, by Nyström's method).
+        In a sample of a few thousand texts, only the first directions agree with those of the
+        index. So `more` texts, some at a time, correct them (one step of subspace iteration, by
+        Nyström's method).
         """
         table = _table(approximate, levs)  # (texts, sizes of all)
         values, vectors = np.linalg.eigh((table @ table.T).astype(np.float64))
@@ -79,14 +81,14 @@ class Coder:
         return cls(approximate, directions, steps.astype(np.float32), middle)
 
     def shapes(self, texts: int) -> dict[str, tuple[int, ...]]:
-        """Those of the codes of this many texts, and of their points."""
+        """The shapes of the codes of this many texts, and of their points."""
         members, columns = len(self.approximate.forms), self.approximate.columns
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(POINTS, (texts, members))
         shapes |= dict.fromkeys(("log_tokens", "usual", "deviations"), (texts,))
         return {**shapes, "places": (texts, columns[-1].stop), "codes": (texts, len(self.steps))}
 
     def along(self, levs: Levs, points: Points) -> Array32:
-        """(texts, directions): points along the directions."""
+        """(texts, directions): the coordinates of points along the directions."""
         by = self.approximate
         factors, of_places = by.factors(points)
         total = (points.places * of_places) @ self.directions[-1]
@@ -104,32 +106,32 @@ class Coder:
 
     @cached_property
     def _along_directions(self) -> list[tuple[Array32, Array32]]:
-        """(directions,) and (coordinates, directions) of each member: c, and its basis."""
+        """(directions,) and (coordinates, directions) for each member: c, and its basis."""
         return [
             ((_folded(form.centre[None]) @ part)[0], _folded(form.basis) @ part)
             for form, part in zip(self.approximate.forms, self.directions, strict=False)
         ]
 
     def codes(self, levs: Levs, points: Points) -> npt.NDArray[np.int8]:
-        """(texts, numbers): the codes of texts, the first number for what a text adds by itself."""
+        """(texts, numbers): the codes of texts; the first number is what a text adds by itself."""
         bias = self.approximate.bias(points)[:, None] - self.middle
         plain = np.concatenate([bias, self.along(levs, points)], axis=1)
         return np.clip(np.rint(plain / self.steps), -127, 127).astype(np.int8)
 
     def query(self, levs: Levs, points: Points) -> Array32:
-        """(texts, numbers): what codes are multiplied with, to find texts near to these."""
+        """(texts, numbers): the vectors to multiply codes with to find texts like these."""
         ones = np.ones((len(levs), 1), np.float32)
         return np.asarray(np.concatenate([ones, self.along(levs, points)], 1) * self.steps)
 
     def arrays(self) -> Arrays:
-        """As it is written, without the scorer."""
+        """The arrays to write, without the scorer."""
         named = {f"directions{at}": part for at, part in enumerate(self.directions)}
         halved = {name: part.astype(np.float16) for name, part in named.items()}
         return {"steps": self.steps, "middle": np.array([self.middle], np.float32), **halved}
 
     @classmethod
     def from_arrays(cls, approximate: ApproximateScorer, arrays: Arrays) -> Coder:
-        """What `arrays` gave; a ValueError if anything is missing or does not fit."""
+        """Read what `arrays` returned; a ValueError if anything is missing or does not fit."""
         steps = checked(arrays, "steps", "f4", None)
         if not steps.min(initial=1) > 0:
             raise ValueError("its steps are not all above zero")
@@ -145,7 +147,7 @@ class Coder:
 def read_codes(
     store: Store, shard: Shard, coder: Coder | None = None
 ) -> dict[str, npt.NDArray[Any]]:
-    """The codes of a shard that has some; given a coder also the points, all of its shape.
+    """The codes of a shard that has some; given a coder, also the points, both checked for shape.
 
     An IndexFolderError names damage.
     """
@@ -162,9 +164,9 @@ def read_codes(
 
 
 def read_coder(store: Store, verifier: Verifier, population: Population) -> Coder | None:
-    """What the codes of an index were made by; None if there is none yet.
+    """The coder of an index; None if there is none yet.
 
-    It has the centre that the index had then; `population` is what it is now.
+    It keeps the centre that the index had when it was made; `population` is the current one.
     """
     file = store.manifest.view
     if file is None:
@@ -194,7 +196,7 @@ def read_coder(store: Store, verifier: Verifier, population: Population) -> Code
 
 
 def _table(by: ApproximateScorer, levs: Levs) -> Array32:
-    """(texts, sizes of all): texts as points, plain."""
+    """(texts, sizes of all): texts as points, in plain rows."""
     points = by.points(levs)
     factors, of_places = by.factors(points)
     parts = []
@@ -207,7 +209,7 @@ def _table(by: ApproximateScorer, levs: Levs) -> Array32:
 
 
 def _times(rows: Rows, table: Array32) -> Array32:
-    """(rows, columns): rows (rows, size) times a table (size, columns)."""
+    """(rows, columns): the product of rows (rows, size) and a table (size, columns)."""
     if not isinstance(rows, SparseRows):
         return np.asarray(rows.astype(np.float32, copy=False) @ table)
     if len(rows) > _FEW:
@@ -220,9 +222,9 @@ def _times(rows: Rows, table: Array32) -> Array32:
 
 
 def _nystroem(kept: Array32, turned: Array32) -> tuple[FloatArray, Array32]:
-    """Directions from what a covariance makes of some (sizes, directions), and its size in each.
+    """Principal directions from a covariance's products with some (sizes, directions), and sizes.
 
-    They are those of the covariance's best approximation that has these products.
+    They are those of the best approximation of the covariance that has these products.
     """
     inside = (kept.T @ turned).astype(np.float64)
     values, vectors = np.linalg.eigh((inside + inside.T) / 2)
@@ -236,12 +238,12 @@ def _nystroem(kept: Array32, turned: Array32) -> tuple[FloatArray, Array32]:
 
 
 def _folded_size(form: QuadraticForm) -> int:
-    """The size of a member's part of a point."""
+    """The size of a member's part of a point after folding."""
     return min(len(form.centre), _FOLDED)
 
 
 def _fold(places: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.int64], Array32]:
-    """Where each place goes among fewer, and with which sign: so that chance products cancel."""
+    """The place and sign of each number among fewer places, so that chance products cancel."""
     mixed = (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     signs = 1 - 2 * ((mixed >> np.uint64(20)) & np.uint64(1)).astype(np.float32)
     return (mixed >> np.uint64(49)).astype(np.int64), signs

@@ -1,13 +1,13 @@
 """Finding candidates: the texts whose codes have the largest products with a query's.
 
-`Engine` is the protocol: `Scan` looks through all codes on this machine, in C or in NumPy, and
-`milvus.MilvusEngine` asks a server. An engine is given the first numbers of each code, as many as
-it looks through, from -127 to 127; to the products that it answers with, those of the other numbers
-are added (`row_products`). It may miss some texts, since whatever it brings up is ranked again.
+`Engine` is the protocol: `Scan` scans all codes on this machine, in C or in NumPy, and
+`milvus.MilvusEngine` asks a server. An engine gets the first numbers of each code, as many as it
+scans, from -127 to 127; the products of the other numbers are added to those that it returns
+(`row_products`). It may miss some texts, since its candidates are ranked again anyway.
 
-What else goes through many texts in threads is here, too: products of chosen texts, by their
-numbers, all over the index. In C the arrays of all shards are handed over at once; in NumPy the
-chosen rows of each shard are taken out of it.
+This module also contains what else runs over many texts in threads: products of chosen texts, by
+their numbers, all over the index. In C the arrays of all shards are passed at once; in NumPy the
+chosen rows of each shard are copied.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from adhominem.processes import cores
 
 Codes = npt.NDArray[np.int8]  # (texts, numbers)
 Shards = tuple[npt.NDArray[Any], ...]  # the arrays of a kind, one for each shard
-SCANNED = 256  # numbers of a code that are looked through here
+SCANNED = 256  # numbers of a code that are scanned here
 _BLOCK = 16_384  # codes that NumPy multiplies at once
 _LANES = 16  # codes that lie side by side for the part in C
 _TOGETHER = 8  # queries that it multiplies at once
 _WORTH_THREADS = 1 << 22  # numbers that are multiplied
 _CODES_WORTH_THREADS = 4_096
-_Given = TypeVar("_Given")
+_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
 class Engine(Protocol):
-    """What finds candidates."""
+    """Finds candidates for queries."""
 
     most: int  # texts that it can answer with
-    scanned: int  # numbers of a code that it looks through: it holds no more of them
+    scanned: int  # numbers of a code that it scans: it holds no more
 
     def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
         """(queries, k) twice: the texts whose codes have the largest products, and these products.
 
-        They come in any order. Where there are fewer than k texts, the rest is -1.
+        They come in any order. If there are fewer than k texts, the remaining entries are -1.
         """
 
 
 class Scan:
-    """Looks through all codes, in C or in NumPy; in C by queries of whole numbers of two bytes."""
+    """Scans all codes, in C or in NumPy; in C, queries are rounded to 16-bit integers."""
 
     most = sys.maxsize
     scanned = SCANNED
@@ -77,13 +77,13 @@ class Scan:
         return numbers, products
 
     def _in_numpy(self, queries: Array32) -> Iterator[tuple[IntArray, Array32]]:
-        """For each query the places of all texts, and their products."""
+        """For each query the indices of all texts, and their products."""
         blocks = np.split(self._codes, range(_BLOCK, len(self._codes), _BLOCK))
         table = np.concatenate([queries @ block.astype(np.float32).T for block in blocks], axis=1)
         return ((np.arange(len(row)), row) for row in table)
 
     def _in_c(self, queries: Array32, k: int) -> Iterator[tuple[IntArray, Array32]]:
-        """For each query the places of k texts or more, among them the best, and their products."""
+        """For each query the indices of at least k texts, with the best, and their products."""
         codes, module = self._codes, self._module
         assert module is not None
         whole, scales = whole_numbers(queries)
@@ -110,14 +110,14 @@ class Scan:
         ]
         results = in_threads(scan, parts, worth_it=len(parts) > 1)
         axis = 0 if by_query else 1
-        products, places = (np.concatenate(both, axis) for both in zip(*results, strict=True))
+        products, places = (np.concatenate(arrays, axis) for arrays in zip(*results, strict=True))
         for row, there, scale in zip(products, places, scales, strict=True):
             kept = np.flatnonzero(there >= 0)
             yield there[kept], row[kept].astype(np.float32) * scale
 
 
 def _in_blocks(codes: Sequence[Codes]) -> npt.NDArray[np.int8]:
-    """(blocks, pairs, lanes, 2): codes (texts, numbers), zeros at the end where there are none."""
+    """(blocks, pairs, lanes, 2): codes (texts, numbers), padded with zeros."""
     texts, size = sum(map(len, codes)), codes[0].shape[1]
     pairs = (size + 1) // 2
     result = np.zeros((-(-texts // _LANES), pairs, _LANES, 2), np.int8)
@@ -135,14 +135,14 @@ def _in_blocks(codes: Sequence[Codes]) -> npt.NDArray[np.int8]:
 
 
 def module_in_c() -> Any | None:
-    """What multiplies chosen texts in C; none where it was not built, or is not wanted."""
+    """The C extension that multiplies chosen texts; None if not built or turned off."""
     return compiled("adhominem.index._chosen")
 
 
 def row_products(shards: Shards, numbers: IntArray, query: Array32) -> Array32:
-    """(numbers,): of chosen rows (texts, size) of bytes with a query.
+    """(numbers,): the products of chosen rows (texts, size) of bytes with a query.
 
-    A query of fewer numbers is multiplied with the last ones of each row.
+    A shorter query is multiplied with the last numbers of each row.
     """
     module = module_in_c()
     if module is None:
@@ -165,7 +165,7 @@ def multiplied(
     kind: type[Any],
     least: int,
 ) -> npt.NDArray[Any]:
-    """(numbers,): what a function in C makes of chosen texts, in threads if more than `least`."""
+    """(numbers,): a C function's results for chosen texts, in threads if more than `least`."""
     result = np.empty(len(numbers), kind)
     chosen = np.ascontiguousarray(numbers, np.int64)
     worth_it = len(numbers) > least
@@ -178,9 +178,9 @@ def multiplied(
 
 
 def by_shard(texts: Sequence[int], numbers: IntArray) -> list[tuple[int, IntArray, IntArray]]:
-    """The shards, with this many texts each, that some texts lie in.
+    """The shards, with these numbers of texts, that contain some texts.
 
-    With each come the places of its texts among these, and their rows in it.
+    Each comes with the places of its texts in the input, and their rows in the shard.
     """
     if not len(numbers):
         return []
@@ -196,19 +196,19 @@ def by_shard(texts: Sequence[int], numbers: IntArray) -> list[tuple[int, IntArra
 
 
 def largest(values: Array32, count: int) -> IntArray:
-    """(count,): where the largest values are, the first place first; or all, if there are fewer."""
+    """(count,): the indices of the largest values, ties by index; all if there are fewer."""
     if len(values) <= count:
         return np.arange(len(values))
     least = np.partition(values, len(values) - count)[len(values) - count]
     chosen = np.flatnonzero(values >= least)
-    equal = np.flatnonzero(values[chosen] == least)  # of these, some may be too many
+    equal = np.flatnonzero(values[chosen] == least)  # some of these may be too many
     return np.delete(chosen, equal[len(equal) - (len(chosen) - count) :])
 
 
 def whole_numbers(queries: Array32) -> tuple[npt.NDArray[np.int16], Array32]:
-    """Queries (queries, numbers) as whole numbers of two bytes, and what 1 stands for, (queries,).
+    """Queries (queries, numbers) as 16-bit integers, and the value that 1 stands for, (queries,).
 
-    No sum of products with bytes is beyond four bytes.
+    The sum of their products with bytes always fits in 32 bits.
     """
     sizes = np.abs(queries)
     largest, total = sizes.max(axis=1, initial=0), sizes.sum(axis=1)
@@ -231,24 +231,24 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(cores(), "index", _begin)
 
 
-if hasattr(os, "register_at_fork"):  # the threads of a process do not live on in its children
+if hasattr(os, "register_at_fork"):  # a forked process does not inherit threads
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def in_threads(
-    work: Callable[[_Given], _Result], given: Iterable[_Given], *, worth_it: bool = True
+    work: Callable[[_Item], _Result], items: Iterable[_Item], *, worth_it: bool = True
 ) -> list[_Result]:
-    """What some work makes of each of what is given, in that order; threads only if worth it.
+    """The results of some work on each item, in order; in threads only if that pays.
 
-    Work that is in one of these threads already is not divided once more.
+    Work that already runs in one of these threads is not split again.
     """
     if worth_it and cores() > 1 and not getattr(_thread, "is_ours", False):
-        return list(_pool().map(work, given))
-    return [work(one) for one in given]
+        return list(_pool().map(work, items))
+    return [work(item) for item in items]
 
 
 def even_parts(count: int, worth_it: bool = True) -> list[slice]:
-    """The numbers up to a count in as many parts as there are cores; in one if not worth more."""
+    """The numbers below a count in as many parts as there are cores; one if more do not pay."""
     parts = max(1, min(cores(), count)) if worth_it else 1
     cuts = np.linspace(0, count, parts + 1).astype(int).tolist()
     return [slice(*ends) for ends in pairwise(cuts)]

@@ -1,11 +1,11 @@
 """The files of an index: written whole, read without being loaded.
 
-    index.json               the manifest: which other files count, with their sizes and hashes
-    texts-000001.safetensors a shard: packed LEVs, and what is known of each text
-    codes-000001-ab12.safetensors  the same texts as short codes, for finding candidates
+    index.json               the manifest: all other valid files, with their sizes and hashes
+    texts-000001.safetensors a shard: packed LEVs, and the metadata of each text
+    codes-000001-ab12.safetensors  these texts as short codes, for finding candidates
 
 A file counts once the manifest names it, and the manifest is replaced in one move, after the file
-is on the disk. So whatever happens, a shard is there as a whole or not at all.
+is on the disk. So whatever happens, a shard is complete or absent.
 
 Nothing damaged is used. The manifest has a checksum of itself and of the header of each file, and a
 header has one of each array, which is compared when the file is opened. Only what is large, and
@@ -49,7 +49,7 @@ _KINDS: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)
 class IndexFile:
-    """A file that counts."""
+    """A file that the manifest lists."""
 
     name: str
     bytes: Annotated[int, Within(0)]
@@ -59,7 +59,7 @@ class IndexFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Shard:
-    """Some thousand texts of an index, and their codes once these are made."""
+    """A few thousand texts of an index, and their codes once these are made."""
 
     texts: Annotated[int, Within(1)]
     levs: IndexFile
@@ -68,7 +68,7 @@ class Shard:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What an index is made of."""
+    """The files, options and removed texts that make up an index."""
 
     model: str
     model_sha256: str
@@ -87,16 +87,16 @@ class Manifest:
 
     @property
     def texts(self) -> int:
-        """Those that count."""
+        """The number of texts, without removed ones."""
         return sum(shard.texts for shard in self.shards) - len(self.removed)
 
     def files(self) -> list[IndexFile]:
-        """All that count beside the manifest."""
+        """All files of the index beside the manifest."""
         files = [file for shard in self.shards for file in (shard.levs, shard.codes)]
         return [file for file in (*files, self.view, self.chance) if file]
 
     def changed(self, **changes: Any) -> Manifest:
-        """The manifest of other texts: what was measured on these no longer holds."""
+        """The manifest for changed texts; measurements on the old ones no longer hold."""
         return replace(self, chance=None, author_share=0.0, complete=False, **changes)
 
 
@@ -111,7 +111,7 @@ def read_manifest(folder: Path) -> Manifest:
                 "again with this version"
             )
         if isinstance(data, dict) and data.pop("crc32", None) != crc32(strict_json(data).encode()):
-            raise ValueError("its checksum is not the one that was written down")
+            raise ValueError("its checksum is not the one recorded")
         return from_json(Manifest, data, "index")
     except FileNotFoundError:
         raise IndexFolderError(
@@ -129,7 +129,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def write_arrays(folder: Path, name: str, arrays: Arrays) -> IndexFile:
-    """Write a file of arrays, and wait until it is on the disk."""
+    """Write a file of arrays, and wait until it is on disk."""
     plain = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
     checks = {key: crc32(array.data) for key, array in plain.items() if not key.endswith(_BY_ROW)}
     data = save(plain, {"crc32": strict_json(checks)})
@@ -138,7 +138,7 @@ def write_arrays(folder: Path, name: str, arrays: Arrays) -> IndexFile:
 
 
 def index_file(name: str, data: bytes) -> IndexFile:
-    """What the manifest says of a file with these bytes."""
+    """The manifest's entry for a file with these bytes."""
     header = data[: 8 + int.from_bytes(data[:8], "little")]
     digest = sha256(data).hexdigest()
     return IndexFile(name=name, bytes=len(data), sha256=digest, header=crc32(header))
@@ -179,7 +179,7 @@ def read_arrays(folder: Path, file: IndexFile) -> dict[str, npt.NDArray[Any]]:
 
 
 def checked(arrays: Arrays, name: str, kinds: str, *shape: int | None) -> npt.NDArray[Any]:
-    """An array of a file; a ValueError unless it is of one of these kinds, and of this shape.
+    """An array of a file; a ValueError unless it has one of these kinds, and this shape.
 
     None in a shape stands for any length.
     """
@@ -196,7 +196,7 @@ def checked(arrays: Arrays, name: str, kinds: str, *shape: int | None) -> npt.ND
 
 
 def checked_ends(arrays: Arrays, name: str, count: int, length: int) -> npt.NDArray[np.int64]:
-    """(count,): where each of some rows ends in an array of this length; or a ValueError."""
+    """(count,): where each of some rows ends in an array of this length, or a ValueError."""
     ends = checked(arrays, name, "i8", count)
     if (np.diff(ends, prepend=0, append=length) < 0).any() or (count and ends[-1] != length):
         raise ValueError(f"its {name} do not rise to {length}")
@@ -208,7 +208,7 @@ def _copied(part: npt.NDArray[np.uint8], kind: np.dtype[Any]) -> npt.NDArray[Any
 
 
 def check_file(folder: Path, file: IndexFile) -> None:
-    """An IndexFolderError that names the file, unless its bytes are those that were written."""
+    """Raise an IndexFolderError that names the file unless its bytes are those written."""
     digest = sha256()
     path = folder / file.name
     try:
@@ -218,11 +218,11 @@ def check_file(folder: Path, file: IndexFile) -> None:
     except OSError as error:
         raise damaged(path, error) from None
     if digest.hexdigest() != file.sha256:
-        raise damaged(path, "its SHA-256 is not the one that was written down")
+        raise damaged(path, "its SHA-256 is not the one recorded")
 
 
 def damaged(path: Path, reason: object) -> IndexFolderError:
-    """The error of a file that is not as it was written."""
+    """The error for a file that is not as it was written."""
     return IndexFolderError(
         f"{path} is damaged ({reason}); restore it from a copy, or build the index again"
     )
@@ -237,7 +237,7 @@ class Strings:
 
     @classmethod
     def of(cls, strings: list[str] | list[bytes]) -> Strings:
-        """From strings, or from bytes."""
+        """An array made from strings or from bytes."""
         parts = [part.encode() if isinstance(part, str) else part for part in strings]
         ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
         return cls(ends, np.frombuffer(b"".join(parts), np.uint8))
@@ -246,7 +246,7 @@ class Strings:
         return len(self.ends)
 
     def bytes_at(self, at: int) -> bytes:
-        """One of them, as it was."""
+        """One string as bytes."""
         begin = int(self.ends[at - 1]) if at else 0
         return self.data[begin : int(self.ends[at])].tobytes()
 
@@ -254,7 +254,7 @@ class Strings:
         return self.bytes_at(at).decode("utf-8", "replace")
 
     def all(self) -> list[str]:
-        """All of them."""
+        """All strings."""
         data = self.data.tobytes()
         begins = [0, *self.ends[:-1].tolist()]
         return [
@@ -263,11 +263,11 @@ class Strings:
         ]
 
     def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
-        """As they are written."""
+        """The arrays to write."""
         return {f"{name}.ends": self.ends, f"{name}.data": self.data}
 
     @classmethod
     def from_arrays(cls, name: str, arrays: Arrays, count: int) -> Strings:
-        """What `arrays` gave; a ValueError unless there are this many."""
+        """Read what `arrays` returned; a ValueError unless there are this many strings."""
         data = checked(arrays, f"{name}.data", "u1", None)
         return cls(checked_ends(arrays, f"{name}.ends", count, len(data)), data)

@@ -45,7 +45,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 
 @dataclass(frozen=True, kw_only=True)
 class MilvusAddress:
-    """Where a collection is."""
+    """The address of a collection."""
 
     given: str  # as the user wrote it
     uri: str  # of the server, or the file
@@ -53,7 +53,7 @@ class MilvusAddress:
 
     @classmethod
     def of(cls, given: str) -> MilvusAddress:
-        """From `milvus://…`; an OptionError says what is wrong with it."""
+        """An address parsed from `milvus://…`; an OptionError says what is wrong with it."""
         try:
             parts = urlsplit(given)
         except ValueError:  # a bracket that is not closed
@@ -72,7 +72,7 @@ class MilvusAddress:
 
 
 def is_address(index: str | Path) -> bool:
-    """Whether an index is named by its collection, and not by its folder."""
+    """Whether an index is given by its collection rather than by its folder."""
     return isinstance(index, str) and index.partition("://")[0] in SCHEMES and "://" in index
 
 
@@ -96,7 +96,7 @@ class MilvusEngine:
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
-        """Whatever Milvus refuses, as an error of ours."""
+        """A context that turns whatever Milvus raises into our own errors."""
         from pymilvus import MilvusException
 
         try:
@@ -110,7 +110,7 @@ class MilvusEngine:
             ) from None
 
     def about(self) -> dict[str, str] | None:
-        """Our properties of the collection: empty if it is not ours; None if there is none."""
+        """Our properties of the collection: empty if it is not ours; None if it does not exist."""
         with self._reached():
             if not self._client.has_collection(self._name):
                 return None
@@ -119,7 +119,7 @@ class MilvusEngine:
         return {name: value for name, value in properties.items() if name.startswith(_OURS)}
 
     def create(self, about: dict[str, str], size: int) -> None:
-        """Make a collection for codes of this size; one of the same name is dropped."""
+        """Make a collection for codes of this size; one with the same name is dropped."""
         from pymilvus import DataType
 
         with self._reached():
@@ -139,7 +139,7 @@ class MilvusEngine:
             )
 
     def load(self) -> None:
-        """Have the server hold the codes in memory, ready for searches."""
+        """Make the server load the codes into memory, ready for searches."""
         with self._reached():
             self._client.load_collection(self._name)
 
@@ -154,7 +154,7 @@ class MilvusEngine:
         return int(rows[0]["count(*)"])
 
     def add(self, numbers: IntArray, codes: Codes) -> None:
-        """More texts: their numbers (texts,) and their codes (texts, numbers)."""
+        """Add texts: their numbers (texts,) and their codes (texts, numbers)."""
         for at in range(0, len(numbers), _AT_ONCE):
             part = slice(at, at + _AT_ONCE)
             plain = codes[part].astype(np.float32)
@@ -165,13 +165,13 @@ class MilvusEngine:
                 )
 
     def remove(self, numbers: IntArray) -> None:
-        """Never again answer with these texts."""
+        """Remove these texts from all further answers."""
         for at in range(0, len(numbers), _AT_ONCE):
             with self._reached():
                 self._client.delete(self._name, ids=numbers[at : at + _AT_ONCE].tolist())
 
     def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
-        """(queries, k) twice: the numbers of texts, and their products; 16,384 at most."""
+        """(queries, k) twice: the numbers of texts, and their products; k is at most 16,384."""
         with self._reached():
             answers = self._client.search(
                 self._name,
@@ -188,14 +188,14 @@ class MilvusEngine:
         return numbers, products
 
     def close(self) -> None:
-        """Leave the server."""
+        """Disconnect from the server."""
         self._client.close()
 
 
 def fill_collection(
     given: str, store: Store, on_texts: Callable[[int], None] = lambda count: None
 ) -> None:
-    """Bring a collection to what the index in a folder is now; what it holds is not sent again.
+    """Update a collection to the index in a folder; texts it holds already are not sent again.
 
     A collection that does not exist is made. One of another index is refused.
     """
@@ -207,7 +207,7 @@ def fill_collection(
         whose = there.get("adhominem.folder")
         raise IndexFolderError(
             f"the collection {address.collection} at {address.uri} holds "
-            + (f"the index in {whose}" if whose else "something else than an index")
+            + (f"the index in {whose}" if whose else "something other than an index")
             + "; choose another name for the collection, or drop it first"
         )
     if there != about:
@@ -223,7 +223,7 @@ def fill_collection(
 
 
 def open_collection(given: str) -> tuple[Path, MilvusEngine]:
-    """The folder of the index that a collection belongs to, and the engine that looks through it.
+    """The folder of the index that a collection belongs to, and the engine that searches it.
 
     An IndexFolderError says what is missing, or that one of the two is older than the other.
     """
@@ -239,8 +239,8 @@ def open_collection(given: str) -> tuple[Path, MilvusEngine]:
     engine.load()
     if about != _about(store) or engine.count(0, store.numbers) != len(store):
         raise IndexFolderError(
-            f"the collection {address.collection} at {address.uri} is not what the index in "
-            f"{store.folder} is now; run `adhominem index -o {store.folder} --milvus {given}`"
+            f"the collection {address.collection} at {address.uri} does not match the index in "
+            f"{store.folder}; run `adhominem index -o {store.folder} --milvus {given}`"
         )
     return store.folder, engine
 

@@ -1,11 +1,11 @@
-"""LEVs in little space: a byte a number, and of sparse rows only what is not zero.
+"""Packed LEVs: one byte per number, and only the nonzero numbers of sparse rows.
 
-dense   (documents, size) whole numbers from -127 to 127, and a scale for each row
-sparse  for each number that is not zero how far it is from the one before it, a byte as a rule,
-        and the root of the number, a byte: so small numbers, which are many, lose no more than
-        large ones; a step that is too far for a byte is made in several, with zeros
+dense   (documents, size) integers from -127 to 127, and a scale for each row
+sparse  for each nonzero number its distance from the one before it, usually a byte, and the root
+        of the number, a byte: so small numbers, which are many, lose no more than large ones; a
+        step too far for a byte is made in several, with zeros
 
-A text that is searched for is packed, too: so it is seen exactly as if it were in the index.
+A text that is searched for is packed, too, and so is treated exactly as if it were in the index.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ _LEVS_WORTH_THREADS = 512
 
 @dataclass(frozen=True, eq=False)
 class PackedDense:
-    """Rows (documents, size) of whole numbers, each with a scale."""
+    """Rows (documents, size) of integers from -127 to 127, each with a scale."""
 
     values: npt.NDArray[np.int8]  # (documents, size)
     scales: Array32  # (documents,)
 
     @property
     def size(self) -> int:
-        """How many numbers a row has."""
+        """The length of a row."""
         return int(self.values.shape[1])
 
     def check(self, row: int, before: int) -> int:
-        """The CRC-32 of a row, after that of what comes before it."""
+        """The CRC-32 of a row, continued from that of what comes before it."""
         return crc32(self.values[row].data, before)
 
     @classmethod
     def of(cls, rows: AnyFloats) -> PackedDense:
-        """From plain rows (documents, size)."""
+        """Packed from plain rows (documents, size)."""
         scales = _scales(np.abs(rows).max(axis=1, initial=0))
         return cls(np.rint(rows / scales[:, None]).astype(np.int8), scales)
 
     def rows(self, numbers: IntArray) -> Array32:
-        """(numbers, size): these rows, plain."""
+        """(numbers, size): these rows, unpacked."""
         values: Array32 = self.values[numbers].astype(np.float32)
         return values * self.scales[numbers, None]
 
     def queries(self) -> npt.NDArray[np.int16]:
-        """(documents, size): these rows as what others are multiplied with in C."""
+        """(documents, size): these rows as operands for products in C."""
         return self.values.astype(np.int16)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """As they are written."""
+        """The arrays to write."""
         return {"values": self.values, "scales": self.scales}
 
 
 @dataclass(frozen=True, eq=False)
 class PackedSparse:
-    """Rows (documents, size) of steps to the next number, and these numbers."""
+    """Rows (documents, size) of steps to the next nonzero number, and these numbers."""
 
     ends: npt.NDArray[np.int64]  # (documents,): where the steps of each row end
     steps: npt.NDArray[np.unsignedinteger]  # (entries,)
@@ -74,13 +74,13 @@ class PackedSparse:
     size: int
 
     def check(self, row: int, before: int) -> int:
-        """The CRC-32 of a row, after that of what comes before it."""
+        """The CRC-32 of a row, continued from that of what comes before it."""
         entries = slice(self.ends[row - 1] if row else 0, self.ends[row])
         return crc32(self.values[entries].data, crc32(self.steps[entries].data, before))
 
     @classmethod
     def of(cls, rows: SparseRows) -> PackedSparse:
-        """From sparse rows (documents, size)."""
+        """Packed from sparse rows (documents, size)."""
         rows = rows.packed
         owners = rows.owners  # (numbers,)
         sizes = np.sqrt(np.abs(rows.values, dtype=np.float32))  # see above: of small ones more
@@ -106,7 +106,7 @@ class PackedSparse:
         return cls(np.cumsum(counts), all_steps, all_values, scales, rows.size)
 
     def rows(self, numbers: IntArray) -> SparseRows:
-        """(numbers, size): these rows."""
+        """(numbers, size): these rows, unpacked."""
         ends = self.ends[numbers]
         begins = np.where(numbers > 0, self.ends[numbers - 1], 0)
         counts = ends - begins
@@ -135,7 +135,7 @@ class PackedSparse:
         )
 
     def queries(self) -> npt.NDArray[np.int8]:
-        """(documents, size): the roots of these rows, as what others are multiplied with in C."""
+        """(documents, size): the roots of these rows as operands for products in C."""
         result = np.zeros((len(self.ends), self.size), np.int8)
         walked = np.cumsum(self.steps, dtype=np.int64)
         begins = np.concatenate([np.zeros(1, np.int64), self.ends[:-1]])[: len(self.ends)]
@@ -147,7 +147,7 @@ class PackedSparse:
         return result
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """As they are written."""
+        """The arrays to write."""
         return {
             "ends": self.ends,
             "steps": self.steps,
@@ -170,7 +170,7 @@ class PackedLevs:
 
     @classmethod
     def of(cls, levs: Levs) -> PackedLevs:
-        """From LEVs as they were encoded."""
+        """Packed from LEVs as they were encoded."""
         parts = [
             PackedSparse.of(part) if isinstance(part, SparseRows) else PackedDense.of(part)
             for part in levs.parts[:-1]
@@ -181,14 +181,14 @@ class PackedLevs:
         return len(self.log_tokens)
 
     def levs(self, numbers: Sequence[int] | IntArray) -> Levs:
-        """(numbers, lev_size): the LEVs of these documents, with what packing has left of them."""
+        """(numbers, lev_size): the LEVs of these documents, as packing has rounded them."""
         rows = np.asarray(numbers, np.int64)
         parts: list[Rows] = [part.rows(rows) for part in self.parts]
         return Levs((*parts, self.log_tokens[rows, None]))
 
     @classmethod
     def gathered(cls, places: Sequence[tuple[PackedLevs, int]]) -> PackedLevs:
-        """Some documents of several, packed as they are; a ValueError if one is damaged."""
+        """Documents of several packed arrays, still packed; a ValueError if one is damaged."""
         parts: list[Packed] = []
         for levs, row in places:
             if levs.checks is not None and levs.check(row) != levs.checks[row]:
@@ -204,14 +204,14 @@ class PackedLevs:
         return cls(tuple(parts), np.array(tokens, np.float32))
 
     def check(self, row: int) -> int:
-        """The CRC-32 of the LEV of a document, but for what is checked when an index is opened."""
+        """The CRC-32 of a document's LEV, without the parts checked when an index is opened."""
         total = 0
         for part in self.parts:
             total = part.check(row, total)
         return total
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """As they are written."""
+        """The arrays to write."""
         checks = np.array([self.check(row) for row in range(len(self))], np.uint32)
         named: dict[str, npt.NDArray[Any]] = {"log_tokens": self.log_tokens, "checks": checks}
         for at, part in enumerate(self.parts):
@@ -220,7 +220,7 @@ class PackedLevs:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, count: int) -> PackedLevs:
-        """What `arrays` gave; a ValueError if anything is missing or does not fit."""
+        """Read what `arrays` returned; a ValueError if anything is missing or does not fit."""
         parts: list[Packed] = []
         while f"part{len(parts)}.values" in arrays:
             begin = f"part{len(parts)}."
@@ -262,42 +262,42 @@ class LevTable:
 
     @classmethod
     def of(cls, shards: Sequence[Packed]) -> LevTable:
-        """From those of each shard."""
+        """A table built from the packed parts of each shard."""
         names = ("steps", "values", "ends") if isinstance(shards[0], PackedSparse) else ("values",)
         arrays = tuple(tuple(getattr(part, name) for part in shards) for name in names)
         return cls(arrays, np.concatenate([part.scales for part in shards]))
 
     def products(self, numbers: IntArray, query: Packed, module: Any) -> Array32:
-        """(numbers,): of chosen texts with one that is packed, too."""
-        other, scales = query.queries()[0], self.scales[numbers] * query.scales[0]
+        """(numbers,): the products of chosen texts with one that is packed, too."""
+        operand, scales = query.queries()[0], self.scales[numbers] * query.scales[0]
         least = _LEVS_WORTH_THREADS
         if isinstance(query, PackedSparse):
             multiply = module.sparse_products
-            roots = multiplied(multiply, self.arrays, numbers, other, np.float32, least)
+            roots = multiplied(multiply, self.arrays, numbers, operand, np.float32, least)
             return np.asarray(roots * np.square(scales))
         multiply = module.byte_products
-        whole = multiplied(multiply, self.arrays, numbers, other, np.int32, least)
+        whole = multiplied(multiply, self.arrays, numbers, operand, np.int32, least)
         return np.asarray(whole * scales, np.float32)
 
 
 def packed_and_back(levs: Levs) -> Levs:
-    """LEVs as they would come out of an index."""
+    """LEVs as they would be read back from an index."""
     return PackedLevs.of(levs).levs(np.arange(len(levs)))
 
 
 def _scales(largest: AnyFloats) -> Array32:
-    """(documents,): what a whole number stands for, so that the largest of a row is 127."""
+    """(documents,): the unit of the integers, such that the largest of a row is 127."""
     return np.maximum(largest / _LARGEST, np.finfo(np.float32).tiny).astype(np.float32)
 
 
 def _squared(roots: npt.NDArray[np.int8], scales: Array32) -> Array32:
-    """(numbers,): the numbers whose roots a byte and a scale give, with their signs."""
+    """(numbers,): the numbers, with their signs, whose roots a byte and a scale give."""
     sizes: Array32 = roots * scales
     return sizes * np.abs(sizes)
 
 
 def _step_kind(steps: IntArray) -> tuple[type[np.unsignedinteger[Any]], int]:
-    """Whether steps are bytes or twice that, whichever takes less; and the farthest step."""
+    """The integer type for steps, whichever takes less space; and the farthest step."""
     as_bytes = 2 * int(((steps - 1) // 255 + 1).sum())
     as_pairs = 3 * int(((steps - 1) // 65535 + 1).sum())
     return (np.uint8, 255) if as_bytes <= as_pairs else (np.uint16, 65535)

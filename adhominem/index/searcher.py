@@ -1,11 +1,11 @@
 """Searching an index: candidates by their codes, ranked by their LEVs, scored by the model.
 
-what ranks   what              by what                           and leaves
-engine       all texts         the first numbers of codes        a share, or some ten thousand
-codes        these             all numbers of codes              a quarter, or some ten thousand
-LEVs         as many as are    the approximate log Bayes factor  a few more than are asked for
+ranked by    texts             score                             remaining
+engine       all               the first numbers of codes        a share, or some ten thousand
+codes        the remaining     all numbers of codes              a quarter, or some ten thousand
+LEVs         as many as are    the approximate log Bayes factor  a few more than requested
              needed: `expected_misses`
-the model    these             the calibrated log Bayes factor   those asked for
+the model    the remaining     the calibrated log Bayes factor   as many as requested
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ _LEFT = 1_024  # candidates that stand for all that are left
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """The texts of an index that are nearest to one text, by what the model says of them."""
+    """The texts of an index that are nearest to one text, with their scores by the model."""
 
     numbers: IntArray  # (hits,): of texts; those with most evidence first
     factors: LogBayesFactors  # (hits,) each
 
 
 class Searcher:
-    """An index ready to be searched."""
+    """An index opened for searches."""
 
     def __init__(
         self, folder: str | Path, verifier: Verifier, *, engine: Engine | None = None
     ) -> None:
-        """An index by its folder, or by the address of its collection in Milvus.
+        """Open an index by its folder, or by the address of its collection in Milvus.
 
-        If an `engine` is given, it holds the codes of all texts that count, as many numbers of
-        each as it looks through.
+        If an `engine` is given, it holds the codes of all texts that count, with as many numbers of
+        each as it scans.
         """
         self._opened_as = folder if engine is None else None
         if is_address(folder):
@@ -105,7 +105,7 @@ class Searcher:
         self.engine: Engine = engine
 
     def renewed(self) -> Searcher:
-        """The index as it is on the disk now; an IndexFolderError while that cannot be opened."""
+        """The index as it is on disk now; an IndexFolderError while that cannot be opened."""
         if (
             self._opened_as is None
             or (now := read_manifest(self.store.folder)) == self.store.manifest
@@ -118,9 +118,9 @@ class Searcher:
     def search(
         self, levs: Levs, k: int, left_out: Sequence[frozenset[int]] | None = None
     ) -> list[Scored]:
-        """For each of some LEVs (texts, lev_size) the k texts with most evidence for one author.
+        """For each of some LEVs (texts, lev_size), the k texts with most evidence for one author.
 
-        The texts `left_out` of each are passed over.
+        For each text, the texts in `left_out` are skipped.
         """
         results: list[Scored] = []
         for at in range(0, len(levs), _AT_ONCE):
@@ -137,29 +137,29 @@ class Searcher:
         sketches: Sequence[frozenset[int]],
         left_out: Sequence[frozenset[int]],
     ) -> list[tuple[Scored, list[int]]]:
-        """As `search`, with the numbers of the texts that share passages with each text apart.
+        """Like `search`, with texts that share passages with a query listed separately.
 
-        Shared passages make texts look alike, whoever wrote them: such texts make room for others,
-        unless even the fourth search brings up more of them.
+        Shared passages make texts look alike, whoever wrote them. Such texts are replaced by
+        others, unless even the fourth search brings up more of them.
         """
-        found, apart = self.search(levs, k, left_out), [list[int]() for _ in sketches]
-        waiting = list(range(len(found)))
+        results, apart = self.search(levs, k, left_out), [list[int]() for _ in sketches]
+        waiting = list(range(len(results)))
         for more in range(_ROUNDS, -1, -1):
-            shares = {at: self.store.sharing(sketches[at], found[at].numbers) for at in waiting}
+            shares = {at: self.store.sharing(sketches[at], results[at].numbers) for at in waiting}
             waiting = [at for at in waiting if shares[at].any()]
             for at in waiting:
-                one, kept = found[at], np.flatnonzero(~shares[at])
-                apart[at] += one.numbers[shares[at]].tolist()
-                found[at] = Scored(one.numbers[kept], one.factors[kept])
+                result, kept = results[at], np.flatnonzero(~shares[at])
+                apart[at] += result.numbers[shares[at]].tolist()
+                results[at] = Scored(result.numbers[kept], result.factors[kept])
             if not waiting or not more:
                 break
             gone = [left_out[at] | frozenset(apart[at]) for at in waiting]
-            for at, one in zip(waiting, self.search(levs[waiting], k, gone), strict=True):
-                found[at] = one
-        return list(zip(found, apart, strict=True))
+            for at, result in zip(waiting, self.search(levs[waiting], k, gone), strict=True):
+                results[at] = result
+        return list(zip(results, apart, strict=True))
 
     def _margin(self, k: int) -> int:
-        """How many more than k texts the model scores."""
+        """How many texts beyond k the model scores."""
         # Until an index has doubled, its codes are made as for the texts it had before.
         texts = 0 if self.population is None else self.population.texts
         if self.coder is None or self.coder.approximate.population.texts <= _FRESH * texts:
@@ -174,9 +174,9 @@ class Searcher:
         left_out: Sequence[frozenset[int]] | None = None,
         hits: int | None = None,
     ) -> list[IntArray]:
-        """For each of some LEVs, as the index has them, about the k texts with most evidence.
+        """For each of some LEVs, as stored in the index, about the k texts with most evidence.
 
-        Among these, the best `hits` should be complete; without a number, all of them.
+        Among these, the best `hits` (by default, all) should be complete.
         """
         outside = left_out or [frozenset()] * len(queries)
         coder = self.coder
@@ -201,20 +201,20 @@ class Searcher:
     def scored(
         self, queries: Levs, numbers: Sequence[IntArray], k: int | None = None
     ) -> list[Scored]:
-        """What the model says of some texts (texts, lev_size), each with texts of the index.
+        """The model's scores of some texts (texts, lev_size), each with given texts of the index.
 
-        Of the numbers of each, the k with most evidence are returned, the best first.
+        Of the numbers given for each text, the k with most evidence are returned, the best first.
         """
         counts = [len(texts) for texts in numbers]
         if not sum(counts):
             return [Scored(texts, self.verifier.scorer([], [])) for texts in numbers]
-        which, everything = np.repeat(np.arange(len(queries)), counts), np.concatenate(numbers)
-        parts = np.array_split(np.arange(len(which)), -(-len(which) // _PAIRS_AT_ONCE))
+        query_of, everything = np.repeat(np.arange(len(queries)), counts), np.concatenate(numbers)
+        parts = np.array_split(np.arange(len(query_of)), -(-len(query_of) // _PAIRS_AT_ONCE))
 
         def score(pairs: IntArray) -> LogBayesFactors:
             # In one table, so that a text is multiplied once, not for each of its pairs.
-            both = joined([queries, self.store.levs(everything[pairs])])
-            sides = both[which[pairs]], both[len(queries) + np.arange(len(pairs))]
+            encoded = joined([queries, self.store.levs(everything[pairs])])
+            sides = encoded[query_of[pairs]], encoded[len(queries) + np.arange(len(pairs))]
             return self.verifier.scorer(*sides, self.population, even_if_strange=True)
 
         factors = LogBayesFactors.joined(in_threads(score, parts, worth_it=len(parts) > 1))
@@ -230,7 +230,7 @@ class Searcher:
     ) -> list[tuple[IntArray, Array32]]:
         """For each query, by its code (queries, numbers), the texts that the engine brings up.
 
-        With them come the products of what it looks through of their codes.
+        The products with the part of their codes that the engine scans are returned, too.
         """
         texts = len(self.store)
         share = round(min(_SHARE_A_HIT * k, _LARGEST_SHARE) * texts)
@@ -247,7 +247,7 @@ class Searcher:
     def _candidates(
         self, brought_up: tuple[IntArray, Array32], query: Array32, k: int
     ) -> tuple[IntArray, Array32]:
-        """What may be among the k best, and the products of whole codes, the largest first."""
+        """Candidates for the k best, and the products of whole codes, the largest first."""
         numbers, products = brought_up
         products = products + row_products(self._codes, numbers, query[self.engine.scanned :])
         most = max(_CANDIDATES, _KEPT_A_HIT * k, round(_KEPT_SHARE * len(numbers)))
@@ -281,12 +281,12 @@ def _without(numbers: IntArray, gone: frozenset[int]) -> IntArray:
 
 
 def expected_misses(products: Array32, scores: FloatArray, hits: int) -> float:
-    """How many of the best `hits` are to be expected among candidates without a score yet.
+    """How many of the best `hits` are expected among the candidates not yet scored.
 
-    `products` (candidates,) are those of codes, the largest first; `scores` (scored,), of the first
-    candidates, are by their LEVs. What LEVs add to the product of a code, its *rest*, varies. Rests
-    of the candidates with scores show how much; those of the later half show it best, since they
-    are most like the candidates that are left. But a few texts are much more alike than their codes
+    `products` (candidates,) are those of codes, the largest first; `scores` (scored,) are those of
+    the first candidates by their LEVs. The *rest* is what LEVs add to the product of a code. It
+    varies: the rests of the scored candidates show by how much, best those of the later half, which
+    are most like the remaining candidates. But a few texts are much more alike than their codes
     say, and no tail shows them. So as long as the later half holds any of the best, more are
     expected.
     """

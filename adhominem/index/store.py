@@ -61,7 +61,7 @@ _LARGEST_USUAL = 1 / 3  # share of the texts' passages
 
 @dataclass(frozen=True, eq=False)
 class ShardTexts:
-    """The texts of a shard: what is known of each, and their LEVs."""
+    """The texts of a shard: their metadata and their LEVs."""
 
     ids: Strings
     authors: Strings
@@ -75,7 +75,7 @@ class ShardTexts:
     packed: Strings | None = None  # the texts themselves, if they are kept
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """As they are written."""
+        """The arrays to write."""
         kept = {} if self.packed is None else self.packed.arrays("texts")
         return {
             **self.levs.arrays(),
@@ -91,9 +91,9 @@ class ShardTexts:
         }
 
     def marks(self, usual: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """(texts, _MARKS): the smallest hashes of each sketch, in turn again if it has fewer.
+        """(texts, _MARKS): the smallest hashes of each sketch, repeated if it has fewer.
 
-        Those that are `usual` are passed over.
+        Hashes that are `usual` are skipped.
         """
         data, counts = self.sketches.data.view("<u4"), np.diff(self.sketches.ends // 4, prepend=0)
         if len(usual):
@@ -108,7 +108,7 @@ class ShardTexts:
 
     @classmethod
     def read(cls, folder: Path, shard: Shard) -> ShardTexts:
-        """Those of a shard; an IndexFolderError names one that is damaged."""
+        """The texts of a shard; an IndexFolderError names a file that is damaged."""
         arrays, count = read_arrays(folder, shard.levs), shard.texts
         try:
             levs = PackedLevs.from_arrays(arrays, count)
@@ -135,7 +135,7 @@ class ShardTexts:
 
 
 class Store:
-    """An index on the disk. Texts go by numbers; those that were removed keep theirs."""
+    """An index on disk. Texts are identified by numbers; removed texts keep theirs."""
 
     def __init__(self, folder: str | Path, manifest: Manifest | None = None) -> None:
         self.folder = path_of(folder)
@@ -152,48 +152,48 @@ class Store:
 
     @property
     def numbers(self) -> int:
-        """How many texts have numbers, removed ones among them."""
+        """How many texts have numbers, including removed ones."""
         return int(self.begins[-1])
 
     @cached_property
     def alive(self) -> BoolArray:
-        """(numbers,): whether a text still counts."""
+        """(numbers,): whether a text has not been removed."""
         alive = np.ones(self.numbers, dtype=bool)
         alive[list(self.manifest.removed)] = False
         return alive
 
     @cached_property
     def live(self) -> IntArray:
-        """(texts,): the numbers of those that count."""
+        """(texts,): the numbers of the texts that have not been removed."""
         return np.flatnonzero(self.alive)
 
     @property
     def live_by_shard(self) -> list[IntArray]:
-        """For each shard the numbers of its texts that count."""
+        """For each shard, the numbers of its texts that have not been removed."""
         return np.split(self.live, np.searchsorted(self.live, self.begins[1:-1]))
 
     @cached_property
     def digests(self) -> Bytes:
-        """(numbers, 16): of the words of each text."""
+        """(numbers, 16): the digest of each text's words."""
         none = np.zeros((0, DIGEST_BYTES), np.uint8)
         return np.concatenate([none, *(texts.digests for texts in self.shards)])
 
     @cached_property
     def shuffled(self) -> IntArray:
-        """(texts,): those that count, in an order that their words decide, not that of adding."""
+        """(texts,): the live texts in an order that depends on their words, not on insertion."""
         keys = self.digests.view("<u8")[:, 0]
         return self.live[np.argsort(keys[self.live], kind="stable")]
 
     @cached_property
     def distinct(self) -> IntArray:
-        """(distinct texts,): `shuffled` without near copies of earlier ones."""
+        """(distinct texts,): `shuffled` without near copies of earlier texts."""
         return self.shuffled[self.repeated < _COPIED]
 
     @cached_property
     def repeated(self) -> FloatArray:
-        """(texts,): about which share of each of `shuffled` an earlier one holds, too.
+        """(texts,): the approximate share of each of `shuffled` that an earlier text holds, too.
 
-        It is estimated by their smallest hashes, where they share one of the very first.
+        It is estimated from their smallest hashes, if they share one of the very first.
         """
         usual = np.array(sorted(self._usual), np.uint32)
         marks = [np.zeros((0, _MARKS), np.uint32), *(texts.marks(usual) for texts in self.shards)]
@@ -209,7 +209,7 @@ class Store:
         return most / _MARKS
 
     def sketch(self, number: int) -> frozenset[int]:
-        """What is kept of a text to find shared passages, without those that are usual here."""
+        """The sketch of a text to find shared passages by, without passages that are usual here."""
         return self._whole_sketch(number) - self._usual
 
     def _whole_sketch(self, number: int) -> frozenset[int]:
@@ -218,13 +218,13 @@ class Store:
 
     @cached_property
     def _usual(self) -> frozenset[int]:
-        """Passages that most texts have, as a mailing list's footer: they set no two apart.
+        """Passages that most texts have, like a mailing list's footer, and that show nothing.
 
-        If they make up much of the texts, these are copies of each other.
+        If they make up much of the texts, the texts are copies of each other.
         """
         sketches = [self._whole_sketch(number) for number in self.shuffled[:_SAMPLE].tolist()]
         counts = Counter(chain.from_iterable(sketches))
-        usual = {one: count for one, count in counts.items() if count > _USUAL * len(sketches)}
+        usual = {key: count for key, count in counts.items() if count > _USUAL * len(sketches)}
         much = sum(usual.values()) > _LARGEST_USUAL * counts.total()
         return frozenset() if much or len(sketches) < _FEWEST_USUAL else frozenset(usual)
 
@@ -234,14 +234,14 @@ class Store:
         return np.array(shares, dtype=bool)
 
     def copies(self, digest: bytes) -> list[int]:
-        """The numbers of the texts that count and have the same words, by their digest."""
+        """The numbers of the live texts that have the same words, by their digest."""
         same = (self.digests == np.frombuffer(digest, np.uint8)).all(axis=1)
         numbers: list[int] = np.flatnonzero(same & self.alive).tolist()
         return numbers
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """The numbers of the texts that count, by their ids."""
+        """The numbers of the live texts, by their ids."""
         numbers: dict[str, int] = {}
         for begin, shard in zip(self.begins.tolist(), self.shards, strict=False):
             alive = self.alive[begin : begin + len(shard.ids)].tolist()
@@ -251,7 +251,7 @@ class Store:
 
     @cached_property
     def accounts(self) -> npt.NDArray[np.int64]:
-        """(numbers,): whose each text is, as a number; where no author is known, it is alone."""
+        """(numbers,): the account of each text as a number; an unknown author is a new account."""
         known: dict[str, int] = {}
         accounts = np.arange(self.numbers, dtype=np.int64)
         for begin, shard in zip(self.begins, self.shards, strict=False):
@@ -286,7 +286,7 @@ class Store:
 
     @cached_property
     def foreign(self) -> BoolArray:
-        """(numbers,): texts on which no statement is made: no prose of a kind the model knows."""
+        """(numbers,): texts on which no statement is made, being no prose of a known kind."""
         return np.concatenate(
             [np.zeros(0, dtype=bool), *(shard.foreign != 0 for shard in self.shards)]
         )
@@ -297,7 +297,7 @@ class Store:
         return shard.topics[at]
 
     def text(self, number: int) -> str | None:
-        """A text itself, if the index keeps them."""
+        """The text itself, if the index keeps texts."""
         import zstandard
 
         shard, at = self.place(number)
@@ -311,19 +311,19 @@ class Store:
                 raise ValueError(error) from None
 
     def levs(self, numbers: Sequence[int] | IntArray) -> Levs:
-        """(numbers, lev_size): the LEVs of some texts, in their order."""
+        """(numbers, lev_size): the LEVs of some texts, in this order."""
         with self._naming_damage(numbers):
             packed = self.packed(numbers)
             return Levs(()) if packed is None else packed.levs(np.arange(len(packed)))
 
     @cached_property
     def _tables(self) -> list[LevTable]:
-        """Each member's part of all LEVs."""
+        """The table of each member's part of all LEVs."""
         packed = [shard.levs for shard in self.shards]
         return [LevTable.of(parts) for parts in zip(*(levs.parts for levs in packed), strict=True)]
 
     def products(self, numbers: IntArray, query: PackedLevs) -> Array32:
-        """(numbers, members): the products of some texts with one other, (1, lev_size)."""
+        """(numbers, members): the products of some texts with one other text, (1, lev_size)."""
         module = module_in_c()
         if not len(numbers):
             return np.zeros((0, len(query.parts)), np.float32)
@@ -332,16 +332,18 @@ class Store:
                 parts = zip(self._tables, query.parts, strict=True)
                 columns = [table.products(numbers, part, module) for table, part in parts]
                 return np.stack(columns, axis=1)
-            both = self.levs(numbers).parts[:-1], query.levs([0]).parts[:-1]
-            columns = [_products(part, np.asarray(one)[0]) for part, one in zip(*both, strict=True)]
+            sides = self.levs(numbers).parts[:-1], query.levs([0]).parts[:-1]
+            columns = [
+                _products(part, np.asarray(row)[0]) for part, row in zip(*sides, strict=True)
+            ]
             return np.stack(columns, axis=1).astype(np.float32)
 
     def packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
-        """The LEVs of some texts as they are written, in their order; None for no texts."""
+        """The packed LEVs of some texts, in this order; None for no texts."""
         wanted = np.asarray(numbers, np.int64)
         at = np.searchsorted(self.begins, wanted, side="right") - 1  # (numbers,): of shards
         places = zip(at.tolist(), (wanted - self.begins[at]).tolist(), strict=True)
-        rows = [(self.shards[one].levs, row) for one, row in places]
+        rows = [(self.shards[shard].levs, row) for shard, row in places]
         with self._naming_damage(wanted):
             return PackedLevs.gathered(rows) if rows else None
 
@@ -354,7 +356,7 @@ class Store:
             raise self._damaged(np.unique(at), error) from None
 
     def _damaged(self, shards: IntArray, error: Exception) -> IndexFolderError:
-        """The error that names the shard that is damaged: the first whose hash is another."""
+        """The error that names the damaged shard: the first whose hash differs."""
         for at in shards.tolist():
             check_file(self.folder, self.manifest.shards[at].levs)
         return damaged(self.folder / self.manifest.shards[shards[0]].levs.name, error)
@@ -364,12 +366,12 @@ class Store:
         return self.distinct[:most]
 
     def check(self) -> None:
-        """An IndexFolderError that names the first file that is not as it was written."""
+        """Raise an IndexFolderError that names the first file that is not as it was written."""
         for file in self.manifest.files():
             check_file(self.folder, file)
 
     def check_model(self, verifier: Verifier) -> None:
-        """Refuse a model other than the one that the texts were encoded with."""
+        """Raise unless the model is the one that the texts were encoded with."""
         theirs = self.manifest.model_sha256
         if verifier.sha256 != theirs:
             raise IndexFolderError(
@@ -407,14 +409,14 @@ class Store:
 
 
 def _products(rows: Rows, plain: AnyFloats) -> AnyFloats:
-    """(rows,): the products of packed rows with one other, (size,)."""
+    """(rows,): the products of packed rows with another row, (size,)."""
     if isinstance(rows, SparseRows):
         return rows.sums(plain[rows.places] * rows.values)
     return np.asarray(rows @ plain)
 
 
 def author_share(verifier: Verifier, cohort: Levs) -> float:
-    """By how many people texts (texts, lev_size) seem to be, a text."""
+    """The estimated number of authors per text among texts (texts, lev_size)."""
     return min(1.0, verifier.scorer.seeming_authors(cohort) / len(cohort))
 
 

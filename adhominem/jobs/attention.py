@@ -22,11 +22,11 @@ from adhominem.paper.runtime import Encoded
 from adhominem.statistics import student_quantile
 from adhominem.verify.verifier import load
 
-# Of a word: its tokens, its documents, the attention it gets, the attention it would get by its
-# frequency; and for the interval the squares of these two, and their product.
+# For each word: its tokens, its documents, its attention, the attention its frequency explains and,
+# for the interval, the squares of these two, and their product.
 Sums = FloatArray
 
-_FEWEST_DOCUMENTS = 5  # that a word must stand in: a ratio of fewer says more of the text
+_FEWEST_DOCUMENTS = 5  # that must contain a word: a ratio from fewer says more about the texts
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class WordAttention:
     """How much attention a token type gets in a corpus."""
 
     word: str
-    tokens: int  # of the network that sees most of them
-    documents: int  # that it stands in
+    tokens: int  # as the network that counts most of them has it
+    documents: int  # that contain it
     ratio: float  # of its attention to what its frequency explains
     low: float  # 95 % interval of the ratio, over documents
     high: float
@@ -43,7 +43,7 @@ class WordAttention:
 
 @dataclass(frozen=True)
 class CorpusAttention:
-    """All words of a corpus that stand in several documents, the highest ratio first."""
+    """The words of a corpus that occur in several documents, the highest ratio first."""
 
     model: str
     documents: int
@@ -59,9 +59,9 @@ def attention_of(
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> CorpusAttention:
-    """Read corpora, and say which words get more or less attention than their frequency explains.
+    """The words of corpora that get more or less attention than their frequency explains.
 
-    What cannot be read goes to `skipped`; without it, the first such text is an error.
+    Documents that cannot be read are appended to `skipped`; without it, the first of them raises.
     """
     verifier = load(model)
     networks = [member for member in verifier.members if member.windows is not None]
@@ -96,9 +96,10 @@ def attention_of(
 
 
 def token_weights(encoded: Encoded, tokens: int) -> FloatArray:
-    """(tokens,): the share of a document's attention that each token got, of what was read.
+    """(tokens,): the share of a document's attention that each token got, among the tokens read.
 
-    Tokens of two overlapping windows get both shares; what the contextual prefix got is left out.
+    Tokens in two overlapping windows get the sum of both shares; attention to the contextual prefix
+    is left out.
     """
     weights = np.zeros(tokens)
     rows = zip(
@@ -114,9 +115,9 @@ def token_weights(encoded: Encoded, tokens: int) -> FloatArray:
 
 
 def _add(sums: dict[str, Sums], attended: Sequence[tuple[list[str], FloatArray]]) -> None:
-    """A document: what a word gets, and would get by its frequency, is the mean of the networks.
+    """Add a document: the mean over networks of each word's attention, observed and expected.
 
-    Networks may normalise texts in different ways, and then do not see the same words.
+    Networks may normalise texts differently, and then do not see the same words.
     """
     means: dict[str, tuple[int, float, float]] = {}
     for tokens, weights in attended:
@@ -124,19 +125,19 @@ def _add(sums: dict[str, Sums], attended: Sequence[tuple[list[str], FloatArray]]
         attention = np.bincount(index, weights) / len(attended)
         even = times / len(tokens) / len(attended)
         columns = zip(token_types.tolist(), times.tolist(), attention, even, strict=True)
-        for token_type, count, got, expected in columns:
+        for token_type, count, share, expected in columns:
             before = means.get(token_type, (0, 0.0, 0.0))
-            means[token_type] = max(before[0], count), before[1] + got, before[2] + expected
-    for token_type, (count, got, expected) in means.items():
-        sums[token_type] += (count, 1, got, expected, got**2, expected**2, got * expected)
+            means[token_type] = max(before[0], count), before[1] + share, before[2] + expected
+    for token_type, (count, share, expected) in means.items():
+        sums[token_type] += (count, 1, share, expected, share**2, expected**2, share * expected)
 
 
 def _word(word: str, sums: Sums) -> WordAttention:
-    """The ratio of two sums over documents, and its interval by the delta method, in logs.
+    """A word's ratio of two sums over documents, with its interval by the delta method, in logs.
 
-    The spread is that of few documents, so the interval is Student's. It still is too narrow where
-    a word's ratio differs much between documents: of 5 documents about 90 % are inside, not 95.
-    A word of one document has no spread, and its interval no end.
+    The interval is based on Student's t, since there are few documents. It is still too narrow
+    where a word's ratio varies much between documents: with 5 documents it covers about 90 %, not
+    95. A word that occurs in one document has no spread, and its interval is infinite.
     """
     tokens, documents, attention, even, squares, even_squares, products = sums.tolist()
     ratio = attention / even

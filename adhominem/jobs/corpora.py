@@ -1,11 +1,11 @@
 """Data made from corpora: what `adhominem prepare`, `split`, `pairs` and `encode` do.
 
-LEVs in a .npz file are their numbers that are not zero, as SciPy's CSR matrices keep them:
+A .npz file holds the nonzero numbers of LEVs, as SciPy's CSR matrices do:
 
     lev_values  (numbers,)        the numbers of all LEVs, one LEV after another
-    lev_places  (numbers,)        which of the numbers of its LEV each is
-    lev_starts  (documents + 1,)  where each LEV begins, and the end
-    lev_size    ()                how many numbers a LEV has, with the zeros
+    lev_places  (numbers,)        the index of each number in its LEV
+    lev_starts  (documents + 1,)  the start of each LEV, and the end of the last
+    lev_size    ()                the length of a LEV, zeros included
 
 Files of older versions hold plain LEVs, `lev` (documents, lev_size).
 """
@@ -38,7 +38,7 @@ from adhominem.text.writing import locked, replaced_file
 Row = tuple[str, Document, Levs]  # the corpus, the text, its LEV
 Write = Callable[[Sequence[Row]], None]
 
-_AT_ONCE = 256  # documents whose LEVs are made plain
+_AT_ONCE = 256  # documents whose LEVs are unpacked
 _LABELS = ("corpus", "author", "topic", "work", "id")
 
 
@@ -53,8 +53,8 @@ def prepare_files(
 ) -> PackedCorpus:
     """Tokenize the texts of corpora once, and write them as a packed corpus for training.
 
-    `without` are normalisation steps to leave out. What cannot be read goes to `skipped`; without
-    it, the first such text is an error.
+    `without` names normalisation steps to leave out. Texts that cannot be read are appended to
+    `skipped`; without it, the first of them raises.
     """
     from adhominem.text.prepare import prepare  # not above: split and pairs need no tokenizer
 
@@ -76,7 +76,7 @@ def split_files(
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> SplitReport:
-    """Split the texts of corpora by author into train, dev and test; see `split`."""
+    """Split the texts of corpora by author into train, dev and test sets; see `split`."""
     options = SplitOptions(shares=shares, topic_disjoint=topic_disjoint, seed=seed)
     with reading(corpora, "splitting", watch, times=2) as (sources, on_bytes):
         return split(sources, output, options, skipped=skipped, on_bytes=on_bytes)
@@ -84,7 +84,7 @@ def split_files(
 
 @dataclass(frozen=True)
 class DrawnPairSet:
-    """A pair set that was drawn and written, and how much of its labels it gives away."""
+    """A pair set that was drawn and written, and how far shallow properties reveal its labels."""
 
     pairs: int
     same_author: int
@@ -157,8 +157,8 @@ def encode(
 ) -> EncodedTable:
     """Write the LEV of every text to a .parquet file, row group by row group, or to a .npz file.
 
-    Where not a single text can be read, that is an error, and what was there stays; with `force`
-    a table without rows is written. With the `engine` `ray`, texts are encoded on a Ray cluster.
+    If no text at all can be read, this raises and leaves any earlier file in place; with `force`,
+    an empty table is written. With the `engine` `ray`, texts are encoded on a Ray cluster.
     """
     from adhominem.jobs.engines import encoder_on
     from adhominem.jobs.workers import encoded_batches
@@ -208,7 +208,7 @@ def encode(
 
 @contextmanager
 def _npz_table(path: Path, lev_size: int) -> Iterator[Write]:
-    """NumPy's own format: all in memory until the end."""
+    """A writer of NumPy's own format, which holds all LEVs in memory until the end."""
     labels: list[tuple[str, ...]] = []
     levs = [Levs(())]
 
@@ -225,7 +225,7 @@ def _npz_table(path: Path, lev_size: int) -> Iterator[Write]:
 
 
 def arrays_of(levs: Levs, lev_size: int) -> dict[str, npt.NDArray[Any]]:
-    """LEVs (documents, lev_size) as the arrays of a file."""
+    """The arrays of a .npz file that store LEVs (documents, lev_size)."""
     parts = [
         SparseRows.of(np.asarray(levs[at : at + _AT_ONCE])) for at in range(0, len(levs), _AT_ONCE)
     ]
@@ -259,7 +259,7 @@ def read_levs(path: str | Path) -> Levs:
 
 @contextmanager
 def _parquet_table(path: Path, lev_size: int) -> Iterator[Write]:
-    """A row group a batch: memory stays bounded."""
+    """A writer of one row group per batch, so that memory stays bounded."""
     try:
         import pyarrow
         from pyarrow import parquet

@@ -1,4 +1,4 @@
-"""A look at the installation: what is there, what is missing, and what is broken."""
+"""Check the installation: what is there, what is missing, and what is broken."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ _SAMPLE = "It was late, and nobody had come; so we shut the door, put out the la
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """A library that AdHominem or one of its extras asks for."""
+    """A library that AdHominem or one of its extras requires."""
 
     name: str
-    asked: str  # like >=1.26; empty: any version
-    version: str | None  # that is installed; None: none is
+    requirement: str  # like >=1.26; empty: any version
+    version: str | None  # the installed version; None if it is missing
     fits: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExtraState:
-    """An extra, and what of it is not installed."""
+    """An extra, and which of its libraries are not installed."""
 
     name: str
     adds: str
@@ -59,7 +59,7 @@ class ExtraState:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelState:
-    """A model that was loaded and compared two short texts; `problem` is empty if it could."""
+    """A model that was loaded to compare two short texts; `problem` is empty if that worked."""
 
     name: str
     sha256: str
@@ -83,20 +83,20 @@ class Checkup:
     cores: int
     threads: dict[str, str]  # environment variables that limit the threads of a product
     compiled: dict[str, bool]  # the parts in C, and whether they run
-    kernel: str  # the same in a sentence
+    kernel: str  # their state in a sentence
     scratch: str  # where temporary files go. There is no cache
     scratch_free_bytes: int
-    problems: tuple[str, ...]  # each with what to do; nothing works as it should with any of them
+    problems: tuple[str, ...]  # each with its remedy; with any of them, the installation is broken
 
 
 def examine(model: str | Path | None = None) -> Checkup:
-    """Look at this installation, and try each shipped model and, if given, another one.
+    """Check this installation, and try each shipped model and, if given, another one.
 
-    A missing extra is no problem: not everybody needs it.
+    A missing extra is not reported as a problem: not everybody needs it.
     """
     required = dict(_required())
     libraries = required.pop("", ())
-    problems = [*_of_libraries(libraries)]
+    problems = [*_library_problems(libraries)]
     default: str = ""
     models: tuple[ModelState, ...] = ()
     try:
@@ -135,23 +135,23 @@ def examine(model: str | Path | None = None) -> Checkup:
 
 
 def _required() -> Iterator[tuple[str, tuple[Library, ...]]]:
-    """The libraries of each extra, by its name; those of the core have none."""
+    """The libraries that each extra requires, by the extra's name; '' is the core."""
     by_extra: dict[str, list[Library]] = {}
     for line in _requirements():
         match = _REQUIREMENT.match(line)
         if match is not None and match[1] != "adhominem":
-            name, asked = match[1], match[2].strip()
+            name, requirement = match[1], match[2].strip()
             version = _installed(name)
-            fits = version is not None and _fits(version, asked)
-            library = Library(name=name, asked=asked, version=version, fits=fits)
+            fits = version is not None and _fits(version, requirement)
+            library = Library(name=name, requirement=requirement, version=version, fits=fits)
             by_extra.setdefault(match[3] or "", []).append(library)
     return ((name, tuple(libraries)) for name, libraries in by_extra.items())
 
 
 def _requirements() -> list[str]:
-    """Like `numpy>=1.26`, and `torch>=2.8; extra == "train"`.
+    """The package's requirements, like `numpy>=1.26`, and `torch>=2.8; extra == "train"`.
 
-    A clone's pyproject.toml may be newer than what was noted when the clone was installed.
+    In a clone, pyproject.toml may be newer than the metadata noted at installation.
     """
     file = Path(__file__).parents[2] / "pyproject.toml"
     if not file.is_file():
@@ -173,9 +173,9 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def _fits(version: str, asked: str) -> bool:
-    """Whether a version is not older than asked for; other bounds are pip's business."""
-    bounds = re.findall(r">=\s*([\w.]+)", asked)
+def _fits(version: str, requirement: str) -> bool:
+    """Whether a version meets a requirement's lower bound; other bounds are left to pip."""
+    bounds = re.findall(r">=\s*([\w.]+)", requirement)
     return all(_numbers(version) >= _numbers(bound) for bound in bounds)
 
 
@@ -183,15 +183,17 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(digits) for digits in re.findall(r"\d+", version.partition("+")[0]))
 
 
-def _of_libraries(libraries: tuple[Library, ...]) -> Iterator[str]:
+def _library_problems(libraries: tuple[Library, ...]) -> Iterator[str]:
     if not libraries:
-        yield "what AdHominem needs is unknown: it is not installed; run pip install"
+        yield "AdHominem's requirements are unknown: it is not installed; run pip install"
     for library in libraries:
-        wanted = f"pip install '{library.name}{library.asked}'"
+        wanted = f"pip install '{library.name}{library.requirement}'"
         if library.version is None:
             yield f"{library.name} is not installed; run {wanted}"
         elif not library.fits:
-            yield f"{library.name} {library.version} does not fit {library.asked}; run {wanted}"
+            yield (
+                f"{library.name} {library.version} does not fit {library.requirement}; run {wanted}"
+            )
 
 
 def _extra(name: str, libraries: tuple[Library, ...]) -> ExtraState:
@@ -200,7 +202,7 @@ def _extra(name: str, libraries: tuple[Library, ...]) -> ExtraState:
 
 
 def _try_models(model: str | Path | None) -> tuple[str, tuple[ModelState, ...]]:
-    """The name of the default model, and what becomes of all that there are."""
+    """The name of the default model, and the state of each model that was tried."""
     from adhominem.model.folder import DEFAULT_MODEL, shipped_models
 
     default = os.environ.get("ADHOMINEM_MODEL") or DEFAULT_MODEL
@@ -227,7 +229,7 @@ def _try_model(name: str) -> ModelState:
 
 
 def _devices() -> tuple[tuple[str, ...], str]:
-    """What `--device` can be, and what is wrong with torch if it cannot be loaded."""
+    """The devices that `--device` accepts, and the error if torch cannot be loaded."""
     if _installed("torch") is None:
         return ("cpu",), ""
     try:

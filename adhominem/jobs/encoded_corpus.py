@@ -1,4 +1,4 @@
-"""A corpus read and encoded, with the population that its texts are compared in."""
+"""A corpus read and encoded, with the population that its texts are compared against."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from adhominem.verify.cautions import passages_taken_out
 from adhominem.verify.verifier import Verifier
 
 MOST_DOCUMENTS = 1_000
-# A few texts are often by fewer people, and a bad population of their own: what two by one author
-# have in common then counts as the genre's. So many are better with it than without if the model
-# does not know the genre; if it does, it takes twice as many (`benchmarks/clustering.py --small`).
-FEWEST_OF_THEIR_OWN = 15
+# A few texts are often by fewer people, and then a poor population for each other: what two texts
+# by one author have in common is taken for the genre. From this number on, the population helps if
+# the model does not know the genre; if it does, from twice as many (`benchmarks/clustering.py
+# --small`).
+FEWEST_FOR_POPULATION = 15
 
 
 @dataclass(frozen=True)
 class EncodedCorpus:
-    """The documents of a corpus, or those of them that were drawn."""
+    """The documents of a corpus, or a random sample of them, with their LEVs."""
 
     name: str
     documents: list[Document]
     levs: Levs  # (documents, lev_size)
     population: Population | None
-    population_name: str  # `input`: the documents themselves; `none`; or where it was read
+    population_name: str  # `input` for the documents themselves; `none`; or its path
     remarks: list[str]
     are_few: bool = False  # too few to be their own population, and no other was given
 
@@ -50,12 +51,12 @@ def read_encoded(
     skipped: list[InputError] | None,
     watch: Watch,
 ) -> EncodedCorpus:
-    """All documents of a corpus, or `limit` of them drawn at random, with or without authors.
+    """Read and encode all documents of a corpus, or `limit` of them drawn at random.
 
-    `population` is where a relevant population lies; `input` stands for the corpus itself, `none`
-    for none. If it is not given, it is `input` where the corpus has texts enough. An `output` must
-    not be what is read. What cannot be read goes to `skipped`; without it, the first such thing is
-    raised.
+    `population` is the path of a relevant population; `input` means the corpus itself, `none` means
+    none. By default it is `input` if the corpus has enough texts. An `output` must not be one of
+    the files read. Documents that cannot be read are appended to `skipped`; without it, the first
+    of them raises.
     """
     run, remarks = Run(watch, skipped, encode), list[str]()
     with watch("reading") as on_documents:
@@ -127,7 +128,7 @@ def encode_corpus(
 
 
 def each_by_itself(documents: Sequence[Document], remarks: list[str]) -> list[Document]:
-    """Texts without the passages that several of them share, which a remark then names."""
+    """Texts without the passages that several of them share; a remark names these."""
     groups, taken_out = without_shared([[text] for text in documents])
     remarks += [caution.message for caution in passages_taken_out(taken_out)]
     return [text for (text,) in groups]
@@ -136,13 +137,13 @@ def each_by_itself(documents: Sequence[Document], remarks: list[str]) -> list[Do
 def among_themselves(
     verifier: Verifier, levs: Levs, remarks: list[str]
 ) -> tuple[Population | None, str]:
-    """The population that texts are to each other, and what it is called; none of too few."""
+    """The population that the texts form for each other, and its name; none if too few."""
     different = len(each_once(levs))
-    if different >= FEWEST_OF_THEIR_OWN:
+    if different >= FEWEST_FOR_POPULATION:
         return verifier.population_of(levs), "input"
     if different > 1:
         remarks.append(
             f"{different} different texts are too few to be their own population: at least "
-            f"{FEWEST_OF_THEIR_OWN} are needed"
+            f"{FEWEST_FOR_POPULATION} are needed"
         )
     return None, "none"

@@ -46,10 +46,10 @@ def encoder_on(
     device: str,
     output: Path,
 ) -> Iterator[EncoderPool]:
-    """Encode on this machine (`local`) or on a Ray cluster (`ray`).
+    """An encoder on this machine (`local`) or on a Ray cluster (`ray`).
 
-    On a cluster, shards that are finished are kept beside the output until the job ends well: if
-    it does not, the next run goes on with them.
+    On a cluster, finished shards are kept beside the output until the job succeeds, so that a run
+    started again can continue with them.
     """
     if engine == "local":
         with encoder(model, verifier, jobs, device) as encode:
@@ -75,31 +75,31 @@ def encoder_on(
 
 
 class ShardEngine(Protocol):
-    """What has shards encoded by `encode_shard`, anywhere and in any order."""
+    """An engine that runs `encode_shard` on shards, anywhere and in any order."""
 
     ahead: int  # how many shards keep it busy
 
     def begin(self, shard: str) -> None:
-        """Have a shard encoded, whose texts are written."""
+        """Start to encode a shard whose texts have been written."""
 
     def finished(self) -> str:
-        """One more shard whose LEVs are written; waits for it."""
+        """The next shard whose LEVs have been written; waits for it."""
 
 
 class Sharded:
-    """The `EncoderPool` of a cluster, whose work an engine does."""
+    """An `EncoderPool` that has its shards encoded by an engine on a cluster."""
 
     def __init__(self, engine: ShardEngine, folder: Path, verifier: Verifier) -> None:
         self._engine, self._folder, self._model = engine, folder, verifier.sha256
         self.ahead = engine.ahead
         folder.mkdir(parents=True, exist_ok=True)
-        # Looked at once: a machine that has asked for a file in vain may remember for a minute.
+        # Listed once: a machine may remember for a minute that a file did not exist.
         self._finished = {file.name.removesuffix(_LEVS) for file in folder.glob(f"*{_LEVS}")}
         self._begun: set[str] = set()
         self._handed_out: set[str] = set()
 
     def __call__(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-        """For each document its LEV (1, lev_size), or why it has none."""
+        """For each document its LEV (1, lev_size), or the error that prevented it."""
         if not documents:
             return iter(())
         rows = [[document.id, document.topic, document.text] for document in documents]
@@ -128,14 +128,14 @@ class Sharded:
         self._handed_out.add(shard)
 
     def written(self) -> None:
-        """Remove the shards whose LEVs were all taken."""
+        """Remove the shards whose LEVs have all been consumed."""
         for shard in self._handed_out:
             self._file(shard, _LEVS).unlink(missing_ok=True)
         self._finished -= self._handed_out
         self._handed_out.clear()
 
     def remove(self, *ends: str) -> None:
-        """Remove all files of the folder whose names end so."""
+        """Remove all files in the folder whose names end with this suffix."""
         for end in ends:
             for file in self._folder.glob(f"*{end}"):
                 file.unlink(missing_ok=True)
@@ -145,7 +145,7 @@ class Sharded:
 
 
 def encode_shard(folder: Path, shard: str, verifier: Verifier) -> None:
-    """Write the LEVs of a shard whose texts are written: what engines do, wherever they are."""
+    """Write the LEVs of a shard whose texts have been written; called by engines."""
     import zstandard
 
     output = folder / f"{shard}{_LEVS}"
@@ -170,19 +170,19 @@ def encode_shard(folder: Path, shard: str, verifier: Verifier) -> None:
 
 
 def _count_try(path: Path) -> None:
-    """Refuse a shard that was begun again and again, and never finished."""
+    """Raise if encoding a shard was started repeatedly and never finished."""
     with open(path, "ab") as file:
         if file.tell() >= _MOST_TRIES:
             raise AdHominemError(
                 f"the shard {path.stem} was given up: {_MOST_TRIES} worker processes died with "
-                "it, perhaps for want of memory; run fewer of them on each machine (`ray start "
+                "it, perhaps for lack of memory; run fewer of them on each machine (`ray start "
                 "--num-cpus`), then start the same command again"
             )
         file.write(b".")
 
 
 def _answer_file(answer: Answer) -> bytes:
-    """LEVs and errors as a .safetensors file."""
+    """LEVs and errors as the bytes of a .safetensors file."""
     levs, why = answer
     arrays: dict[str, npt.NDArray[Any]] = {}
     for at, part in enumerate(levs.parts):

@@ -19,16 +19,16 @@ PairSets = Mapping[str, Sequence[Pair]] | Sequence[str | Path]  # by name, or wh
 
 
 def check_page_name(output: str | Path) -> None:
-    """Refuse a page whose file is no .html."""
+    """Raise an OptionError unless the output of a page is an .html file."""
     if Path(output).suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"{output} is no .html; expected one, for the page")
+        raise OptionError(f"{output} is not an .html file; expected one for the page")
 
 
 @contextmanager
 def reading(
     corpora: Corpora, what: str, watch: Watch, *, times: int = 1
 ) -> Iterator[tuple[list[Source], Callable[[int], None]]]:
-    """Corpora that are read so many times, and what hears of the bytes; all reading is noted."""
+    """Corpora to be read `times` over, and a callback for bytes; files are noted as read."""
     with noting_inputs():
         sources, size = open_corpora(corpora)
         with watch(what, times * size, "bytes") as on_bytes:
@@ -36,7 +36,7 @@ def reading(
 
 
 def open_corpora(corpora: Corpora) -> tuple[list[Source], int]:
-    """The corpora at these paths, and how many bytes they have; their files are noted as read."""
+    """The corpora at these paths, and their size in bytes; their files are noted as read."""
     sources: list[Source] = []
     for corpus in corpora:
         sources += [corpus] if isinstance(corpus, Source) else find_sources(corpus)
@@ -49,7 +49,7 @@ def open_corpora(corpora: Corpora) -> tuple[list[Source], int]:
 def read_pair_sets(
     sets: PairSets, skipped: list[InputError] | None
 ) -> Mapping[str, Sequence[Pair]]:
-    """Pair sets by name; those given as paths are read, and named after their file or folder."""
+    """Pair sets by name; those given as paths are read, and named after file or folder."""
     if isinstance(sets, Mapping):
         return sets
     by_name: dict[str, Sequence[Pair]] = {}

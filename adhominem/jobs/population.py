@@ -1,4 +1,4 @@
-"""The relevant population from files: of any layout that can be read."""
+"""The relevant population from files in any layout that can be read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from adhominem.verify.verifier import Verifier
 
 _MOST_TEXTS = 1_000  # more would hardly move the mean
 
-Drawn = tuple[float, int, Document]  # a random number, the place among all documents, the document
+# a random number, the index among all documents, the document
+SampledDocument = tuple[float, int, Document]
 
 
 def read_population(
@@ -30,13 +31,13 @@ def read_population(
     skipped: list[InputError] | None = None,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> Population:
-    """The population of all texts at a path, or of so many of them drawn at random; each once.
+    """The population of the distinct texts at a path, or of a random sample of them.
 
-    A `verifier` also says whether they are of several genres. Passages that recur are taken out.
-    Texts that cannot be read or have no word in them go to `skipped`; without it, the first such
-    thing is raised.
+    With a `verifier`, the population also records whether its texts are of several genres. Passages
+    that recur are removed. Texts that cannot be read, or contain no word, are appended to
+    `skipped`; without it, the first of them raises.
     """
-    # By whomever: what a truth beside them lacks belongs to it, too.
+    # By any author: texts that the truth beside them lacks are included, too.
     documents = read_documents(path, author_required=False, labelled=False, skipped=skipped)
     drawn, _ = draw(distinct(documents), _MOST_TEXTS, seed)
     texts, recurring = without_recurring(in_order(drawn))
@@ -60,10 +61,10 @@ def draw(
     most: int,
     seed: int,
     on_documents: Callable[[int], None] = lambda count: None,
-) -> tuple[list[Drawn], int]:
-    """At most so many documents at random, held in memory alone; and how many there were."""
+) -> tuple[list[SampledDocument], int]:
+    """At most `most` documents at random, held in memory, and how many there were in all."""
     rng = np.random.default_rng(seed)
-    drawn: list[Drawn] = []
+    drawn: list[SampledDocument] = []
     count = 0
     for document in documents:
         heapq.heappush(drawn, (rng.random(), count, document))
@@ -74,6 +75,6 @@ def draw(
     return drawn, count
 
 
-def in_order(drawn: Iterable[Drawn]) -> list[Document]:
-    """The documents that were drawn, in the order in which they were read."""
+def in_order(drawn: Iterable[SampledDocument]) -> list[Document]:
+    """The sampled documents, in the order in which they were read."""
     return [document for _, _, document in sorted(drawn, key=lambda row: row[1])]

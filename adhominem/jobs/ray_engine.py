@@ -1,7 +1,7 @@
-"""Shards encoded on a Ray cluster: a task each, in processes that keep the model for the next one.
+"""Shards encoded on a Ray cluster: one task per shard, in processes that keep the model loaded.
 
-Only names of shards travel through Ray; texts and LEVs lie in files (`jobs.engines`). If a process
-or a machine dies, Ray gives its shard to another.
+Only the names of shards travel through Ray; texts and LEVs are in files (`jobs.engines`). If a
+process or a machine dies, Ray assigns its shard to another.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _PATIENCE = 10  # seconds to wait for a cluster to answer
 def ray_engine(
     model: str | Path, verifier: Verifier, jobs: int | None, folder: Path
 ) -> Iterator[RayEngine]:
-    """Encode shards of a folder on the cluster at RAY_ADDRESS, in at most this many processes.
+    """An engine on the cluster at RAY_ADDRESS, with at most `jobs` processes.
 
-    Without the variable it is the cluster that this machine belongs to, or else a new one of this
-    machine alone.
+    If the variable is not set, it uses the cluster that this machine belongs to, or else starts a
+    new one on this machine alone.
     """
     if jobs is not None and jobs < 1:
         raise OptionError(f"jobs is {jobs}; expected 1 or more")
@@ -57,7 +57,7 @@ def ray_engine(
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterJob:
-    """What processes of the cluster must know: where things are, and what the model must be."""
+    """What the processes of a cluster need: where the files are, and which model to load."""
 
     model: str
     model_sha256: str
@@ -66,7 +66,7 @@ class ClusterJob:
 
 
 class RayEngine:
-    """Shards go in by name, and come out by name, finished, in any order."""
+    """A `ShardEngine` whose shards are tasks on a Ray cluster."""
 
     def __init__(self, ray: Any, job: ClusterJob, cores: int, jobs: int | None = None) -> None:
         self.ahead = _SHARDS_A_PROCESS * min(jobs or cores, cores)
@@ -78,7 +78,7 @@ class RayEngine:
         self._running: dict[Any, str] = {}  # shards by the references of their tasks
 
     def begin(self, shard: str) -> None:
-        """Have a shard encoded, whose texts are written."""
+        """Start to encode a shard whose texts have been written."""
         self._waiting.append(shard)
         self._start()
 
@@ -89,7 +89,7 @@ class RayEngine:
                 self._running[self._encode.remote(self._job, shard)] = shard
 
     def finished(self) -> str:
-        """One more shard whose LEVs are written; waits for it."""
+        """The next shard whose LEVs have been written; waits for it."""
         with self._naming_failures():
             (task,), _ = self._ray.wait([*self._running])
             problem = self._ray.get(task)
@@ -106,19 +106,19 @@ class RayEngine:
         except self._ray.exceptions.RayError as error:
             raise AdHominemError(
                 f"the Ray cluster gave up ({first_line(error)}); start the same command again: "
-                "what is finished is passed over"
+                "what is finished is skipped"
             ) from None
 
     def close(self) -> None:
-        """End all tasks; what is not finished is left."""
+        """Cancel all tasks; unfinished shards are abandoned."""
         for task in self._running:
             with suppress(self._ray.exceptions.RayError):
                 self._ray.cancel(task, force=True)
 
 
 def encode_named_shard(job: ClusterJob, shard: str) -> str:
-    """Encode a shard, somewhere on the cluster; returns what went wrong, if anything."""
-    model = _model_of(job)
+    """Encode a shard on some node of the cluster; the error message, or nothing."""
+    model = _model_for_job(job)
     if isinstance(model, str):
         return (
             f"the machine {socket.gethostname()} cannot take part: {model}; install the same "
@@ -133,8 +133,8 @@ def encode_named_shard(job: ClusterJob, shard: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _model_of(job: ClusterJob) -> Verifier | str:
-    """The model of a job, read once in each process; or why it cannot be used here."""
+def _model_for_job(job: ClusterJob) -> Verifier | str:
+    """The model of a job, loaded once per process, or why it cannot be used here."""
     try:
         verifier = load(job.model)
     except (AdHominemError, OSError) as error:
@@ -148,7 +148,7 @@ def _model_of(job: ClusterJob) -> Verifier | str:
 
 @contextmanager
 def connected() -> Iterator[Any]:
-    """Ray's module, connected to a cluster, and quiet: it would print to standard output, too."""
+    """The Ray module, connected to a cluster, with its output to stdout and stderr silenced."""
     ray = _imported()
     with redirect_stdout(cast(TextIO, _WithoutRay(sys.stdout))):
         if ray.is_initialized():
@@ -163,7 +163,7 @@ def connected() -> Iterator[Any]:
 
 
 def _imported() -> Any:
-    """Ray's module, made quiet, and kept from reporting to its makers."""
+    """The Ray module, with its logging and its usage reports turned off."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -197,7 +197,7 @@ def _connect(ray: Any) -> None:
 
 
 def _knock(address: str) -> None:
-    """Refuse an address at which nobody is: Ray itself would try for minutes."""
+    """Raise if nothing listens at an address; Ray itself would retry for minutes."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
@@ -209,7 +209,7 @@ def _knock(address: str) -> None:
 
 
 class _WithoutRay:
-    """A stream without what Ray's threads print to it: that a process has died, for example."""
+    """A stream that drops what Ray's threads print to it, such as the death of a process."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -225,7 +225,7 @@ class _WithoutRay:
 
 @contextmanager
 def _speechless() -> Iterator[None]:
-    """Without standard error, to which Ray's part in C++ writes."""
+    """A context without standard error, which the C++ part of Ray writes to."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)

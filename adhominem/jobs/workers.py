@@ -1,7 +1,8 @@
-"""Encoding in worker processes where there is much to do, or in this one.
+"""Encoding in worker processes where there is much to do, or else in this process.
 
-For a GPU, workers read texts and count n-grams, and this process runs the networks of many texts at
-once: a GPU waits for one process alone most of the time, and several would each hold a part of it.
+For a GPU, workers read texts and count n-grams, and this process runs the networks on many texts at
+once: a single process would leave the GPU idle most of the time, and several would each hold a
+share of its memory.
 """
 
 from __future__ import annotations
@@ -25,37 +26,37 @@ from adhominem.verify.encoding import Begun
 from adhominem.verify.verifier import Verifier, load
 
 Item = TypeVar("Item")
-Encode = Callable[[Sequence[Document]], Iterator[Levs | InputError]]  # an EncoderPool, at least
-# The LEVs there are (documents without errors, lev_size); of each document, why it has none.
+Encode = Callable[[Sequence[Document]], Iterator[Levs | InputError]]  # such as an EncoderPool
+# LEVs (documents without errors, lev_size), and for each document its error or None.
 Answer = tuple[Levs, list[InputError | None]]
 
-# Of texts: less is encoded sooner than processes have started and read the model. About 2 seconds.
+# In texts: fewer are encoded before processes have started and read the model, about 2 seconds.
 _LONG_WORK = 2_000_000  # characters
-# What is encoded together, whoever does it: a LEV may depend on its company by a rounding error.
+# The texts encoded together, wherever: a LEV may depend on the rest of its batch by rounding.
 _DOCUMENTS_AT_ONCE = 64
 _CHARACTERS_AT_ONCE = 1_000_000
-_BEGUN_AT_ONCE = 16  # the same for a GPU: all workers have work while it has the texts before
+_BEGUN_AT_ONCE = 16  # for a GPU: all workers are busy while it runs the texts before
 _NO_LEVS = Levs(())
-_BATCH = 512  # documents that are asked for at once
+_BATCH = 512  # documents requested at once
 
 
 class EncoderPool(Protocol):
-    """What encodes texts: `Workers` of this machine, or of a cluster (`jobs.engines.Sharded`)."""
+    """Encodes texts: `Workers` on this machine, or `engines.Sharded` on a cluster."""
 
     ahead: int  # calls to be made before the results of the first are waited for
 
     def __call__(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-        """For each document its LEV (1, lev_size), in order; or why it has none.
+        """For each document its LEV (1, lev_size), in order, or the error that prevented it.
 
-        What other processes do begins with the call, what this one does when it is asked for.
+        Other processes start to work with the call, this one when results are requested.
         """
 
     def written(self) -> None:
-        """To be called when all LEVs that were taken so far are safely written elsewhere."""
+        """To be called when all LEVs consumed so far are safely written elsewhere."""
 
 
 class Workers:
-    """The `EncoderPool` of this machine: this process, or several once there is much to do."""
+    """The `EncoderPool` of this machine: this process, or several if there is much to do."""
 
     ahead = 1
 
@@ -68,7 +69,7 @@ class Workers:
         self._pool: ProcessPoolExecutor | None = None
 
     def __call__(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-        """For each document its LEV (1, lev_size), or why it has none."""
+        """For each document its LEV (1, lev_size), or the error that prevented it."""
         self._done += sum(len(document.text) for document in documents)
         if self._pool is None and self._jobs > 1 and self._done > _LONG_WORK:
             # Read by each worker's BLAS when it is loaded: with several threads each, they
@@ -85,16 +86,16 @@ class Workers:
         return _results(deque([self._pool.submit(_work, task) for task in _tasks(documents)]))
 
     def written(self) -> None:
-        """Nothing is kept here."""
+        """Do nothing: no LEVs are kept here."""
 
 
 @contextmanager
 def encoder(
     model: str | Path, verifier: Verifier, jobs: int | None, device: str = "cpu"
 ) -> Iterator[Workers]:
-    """Encode here, or in this many worker processes once there is much to do.
+    """An encoder in this process, or in `jobs` worker processes if there is much to do.
 
-    Without a number, as many as there are cores. `verifier` is the model on the device.
+    By default there are as many as cores. `verifier` is the model on the device.
     """
     if jobs is None:
         jobs = cores()
@@ -120,14 +121,14 @@ def _results(tasks: deque[Future[Answer]]) -> Iterator[Levs | InputError]:
 
 
 def _one_by_one(levs: Levs) -> Iterator[Levs]:
-    """(1, lev_size) of each document."""
+    """LEVs (documents, lev_size) as one LEV (1, lev_size) per document."""
     return (levs[at : at + 1] for at in range(len(levs)))
 
 
 def _finished(
     verifier: Verifier, tasks: Sequence[Future[list[Begun | InputError]]]
 ) -> Iterator[Levs | InputError]:
-    """What workers have begun goes through the networks at once: the same texts together always."""
+    """The LEVs of texts that workers have prepared, all run through the networks at once."""
     parts = [part for task in tasks for part in _result(task)]
     begun = [part for part in parts if not isinstance(part, InputError)]
     rows = _one_by_one(verifier.finish(begun) if begun else _NO_LEVS)
@@ -143,12 +144,12 @@ def _result(task: Future[Item]) -> Item:
         return task.result()
     except BrokenProcessPool:
         raise AdHominemError(
-            "a worker process was killed, perhaps for want of memory; try fewer --jobs"
+            "a worker process was killed, perhaps for lack of memory; try fewer --jobs"
         ) from None
 
 
 def _tasks(documents: Sequence[Document], most: int | None = None) -> Iterator[Sequence[Document]]:
-    """Neighbours that are encoded together: not too many, nor too long in all."""
+    """Documents in consecutive tasks, limited in number and total length."""
     begin = length = 0
     most = most or _DOCUMENTS_AT_ONCE
     for at, document in enumerate(documents):
@@ -165,7 +166,7 @@ def _tasks(documents: Sequence[Document], most: int | None = None) -> Iterator[S
 def encoded_batches(
     documents: Iterable[Document], encode: Encode
 ) -> Iterator[Iterator[tuple[Document, Levs | InputError]]]:
-    """Documents with their LEVs, some hundreds at a time; workers are given the next meanwhile."""
+    """Batches of some hundred documents with their LEVs; workers prepare the next meanwhile."""
     rest = iter(documents)
     batches = iter(lambda: list(islice(rest, _BATCH)), [])
     begun = (zip(batch, encode(batch), strict=True) for batch in batches)
@@ -173,7 +174,7 @@ def encoded_batches(
 
 
 def begun_ahead(items: Iterable[Item], count: int = 1) -> Iterator[Item]:
-    """Each item once so many more have been begun; an error of those comes in its turn."""
+    """The items, each yielded once `count` more have been started; errors come in their turn."""
     waiting: deque[Item] = deque()
     try:
         for item in items:
@@ -192,9 +193,9 @@ def encode_documents(
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> tuple[list[Document], Levs]:
-    """The documents that have LEVs, and these (documents, lev_size).
+    """The documents that could be encoded, and their LEVs (documents, lev_size).
 
-    Why a document has none goes to `skipped`; without it, it is raised.
+    The errors of the others are appended to `skipped`; without it, the first is raised.
     """
     good, levs = [], []
     for batch in encoded_batches(documents, encode):
@@ -212,14 +213,14 @@ def _counted(rows: Iterable[Item], on_documents: Callable[[int], None]) -> Itera
 
 
 def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Levs | InputError]:
-    """The LEV of each document, or why it has none."""
+    """The LEV of each document, or the error that prevented it."""
     return _in_parts(lambda part: list(_one_by_one(verifier.encode(part))), documents)
 
 
 def _in_parts(
     run: Callable[[Sequence[Document]], list[Item]], documents: Sequence[Document]
 ) -> list[Item | InputError]:
-    """What comes of the documents, in order; of one that is at fault, why."""
+    """The results for documents, in order; if some document fails, the error in its place."""
     if not documents:
         return []
     try:
@@ -244,7 +245,7 @@ def _work(documents: Sequence[Document]) -> Answer:
 
 
 def answer_to(verifier: Verifier, documents: Sequence[Document]) -> Answer:
-    """What a worker sends back: all LEVs in one, since many small ones take longer to send."""
+    """A worker's reply: all LEVs in one array, since many small ones take longer to send."""
     encoded = list(_encode_here(verifier, documents))
     errors = [row if isinstance(row, InputError) else None for row in encoded]
     levs = [row for row in encoded if not isinstance(row, InputError)]
@@ -252,7 +253,7 @@ def answer_to(verifier: Verifier, documents: Sequence[Document]) -> Answer:
 
 
 def answered(answer: Answer) -> Iterator[Levs | InputError]:
-    """The LEV of each document (1, lev_size), or why it has none."""
+    """The LEV of each document (1, lev_size), or the error that prevented it."""
     levs, errors = answer
     rows = _one_by_one(levs)
     yield from (next(rows) if error is None else error for error in errors)

@@ -1,4 +1,4 @@
-"""A drawing of ours as PNG: an SVG made of what `drawing.html` has, for programs without SVG."""
+"""A drawing as PNG, for programs without SVG; it is made of the elements of `drawing.html`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 
 def drawing_png(svg: Element) -> tuple[bytes, float]:
-    """The PNG, and its width in inches, for which a unit of the drawing is a point."""
+    """The PNG, and its width in inches, with a unit of the drawing as a point."""
     wide, high = map(float, svg.get("viewbox", svg.get("viewBox", "")).split()[2:])
     with house_style():
         from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
-"""The gauge: a log10 Bayes factor among all that a model can say under the same conditions.
+"""The gauge: a log10 Bayes factor within the range a model can report under like conditions.
 
-It reaches from the lower to the upper bound, with the rungs of the verbal scale in between. Above
-them stand, as faint shapes, the Bayes factors of like cases by one author and by different ones.
+The gauge reaches from the lower to the upper bound, with the rungs of the verbal scale in between.
+Faint shapes above them show the Bayes factors of like cases by one author and by different authors.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _WITHOUT_BOUNDS = 3.0  # decades on either side, at least
 
 @dataclass(frozen=True)
 class Band:
-    """A rung of the verbal scale within the bounds; places are in per cent of the gauge."""
+    """A rung of the verbal scale within the bounds; positions are percentages of the gauge."""
 
     side: str  # same or diff
     level: int  # of its colour
@@ -45,10 +45,10 @@ class Band:
 
 @dataclass(frozen=True, kw_only=True)
 class Among:
-    """Where a number falls among those of like cases of known authors."""
+    """The position of a number among those of like cases of known authors."""
 
     cases: int
-    told: str  # what they have in common with the case at hand
+    condition: str  # what they have in common with the case at hand
     dropped: tuple[str, ...]
     same_share: float  # of the same-author cases: as great, or as small, as the number
     different_share: float
@@ -70,7 +70,7 @@ def gauge(
 ) -> Markup:
     """The SVG of a number between its bounds, with the like cases if there are any.
 
-    It has neither ids nor styles nor scripts; what it looks like is in `gauge.css`.
+    It has neither ids nor styles nor scripts; its looks are defined in `gauge.css`.
     """
     low, high = _ends(log10, lower, upper)
     margin = _MARGIN * (high - low)
@@ -83,10 +83,11 @@ def gauge(
     if like is not None:
         values = like.cases.log_bayes_factor.astype(np.float64) / _LOG_10  # (cases,)
         of_class = [values[like.cases.same_author], values[~like.cases.same_author]]
-        heights = [_density(one, left, right) for one in of_class]
-        top = max(float(one.max()) for one in heights)
+        heights = [_density(values, left, right) for values in of_class]
+        top = max(float(height.max()) for height in heights)
         shapes = [
-            (side, _area(one / top)) for side, one in (("diff", heights[1]), ("same", heights[0]))
+            (side, _area(height / top))
+            for side, height in (("diff", heights[1]), ("same", heights[0]))
         ]
     at = place(log10 if isfinite(log10) else 0.0)
     return markup(
@@ -113,7 +114,7 @@ def among(log10: float, like: LikeCases) -> Among:
     reach = values >= result if log10 > 0 else values <= result
     return Among(
         cases=len(values),
-        told=like.told,
+        condition=like.told,
         dropped=like.dropped,
         same_share=float(reach[same].mean()),
         different_share=float(reach[~same].mean()),
@@ -122,14 +123,14 @@ def among(log10: float, like: LikeCases) -> Among:
 
 
 def _in_words(share: float) -> str:
-    """A share that is not said to be none unless it is."""
+    """A share in words; it is called none only if it is exactly 0."""
     if share == 0:
         return "none"
     return "fewer than 1%" if share < 0.01 else f"{share:.0%}"
 
 
 def _ends(log10: float, lower: float | None, upper: float | None) -> tuple[float, float]:
-    """What the model can say; without bounds, a few decades, and the number always."""
+    """The bounds of the model or, without bounds, a few decades; always including the number."""
     ends = [value for value in (lower, upper) if value is not None and isfinite(value)]
     value = log10 if isfinite(log10) else 0.0
     if len(ends) < 2 or ends[0] >= ends[1]:
@@ -172,13 +173,13 @@ def _ticks(low: float, high: float) -> list[tuple[float, str]]:
     step = max(1, ceil(span / 10))
     decades = [float(value) for value in range(ceil(low), floor(high) + 1) if value % step == 0]
     for value, digits in [(low, 2), (high, 2), *((value, 0) for value in decades)]:
-        if all(abs(value - other) >= _NEAREST_TICKS * span for other, _ in kept):
+        if all(abs(value - tick) >= _NEAREST_TICKS * span for tick, _ in kept):
             kept.append((value, signed(value, digits)))
     return sorted(kept)
 
 
 def _density(values: FloatArray, left: float, right: float) -> FloatArray:
-    """(places,): how many of the values are about each place, in shares of all of them."""
+    """(places,): the density of the values around each place, as shares of all values."""
     at = (np.clip(values, left, right) - left) / (right - left)
     counts, _ = np.histogram(at, bins=_PLACES, range=(0.0, 1.0))
     reach = np.arange(_PLACES) / _PLACES
@@ -188,7 +189,7 @@ def _density(values: FloatArray, left: float, right: float) -> FloatArray:
 
 
 def _area(heights: FloatArray) -> str:
-    """The path of a shape that stands on its base line, of heights (places,) up to 1."""
+    """The path of a filled curve on a base line, with heights (places,) up to 1."""
     places = (np.arange(len(heights)) + 0.5) / len(heights) * 100
     points = [
         f"{x:.1f} {_HEIGHT * (1 - height):.1f}" for x, height in zip(places, heights, strict=True)

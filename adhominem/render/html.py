@@ -1,11 +1,11 @@
-"""An explanation as HTML: a page of its own, or a fragment inside another one.
+"""An explanation as HTML: a complete page, or a fragment inside another one.
 
-The fragments have no style attributes and no handlers: what they look like comes from `STYLE`, what
-they do from `SCRIPT`, so that they may be shown under a content security policy that forbids
-everything inline. A text is there once, as the user gave it; between the views only the rules that
-apply to it change, which works without the script, too.
+The fragments have no style attributes and no event handlers: their looks come from `STYLE`, their
+behaviour from `SCRIPT`, so that they may be shown under a content security policy that forbids
+everything inline. Each text is included once, as the user gave it; switching between views only
+changes which rules apply to it, and works without the script, too.
 
-Pages are made by templates, except for the heat maps themselves: a novel has 100,000 tokens.
+Pages are made from templates, except for the heat maps themselves: a novel has 100,000 tokens.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DEEP_TOKEN, _DEEP_PASSAGE = "#a8382b", "#7db4e2"
 
 
 def _palette() -> str:
-    """The colours of each level; where a page is dark, as deep on dark as they are on white."""
+    """The colours of each level, as strong on a dark page as they are on a white one."""
     tokens, passages = (
         [_themed(colour, deep, at / (len(colours) - 1)) for at, colour in enumerate(colours)]
         for colours, deep in (
@@ -73,7 +73,7 @@ SCRIPT = asset("heat_map.js")
 
 @dataclass(frozen=True)
 class Mark:
-    """Where an n-gram stands in a text."""
+    """The position of an n-gram in a text."""
 
     start: int
     end: int
@@ -82,7 +82,7 @@ class Mark:
 
 
 def explanation_page(explanation: Explanation) -> str:
-    """A page of its own, which fetches nothing and lets no script run but its own."""
+    """An explanation as a complete page, which fetches nothing and runs only its own script."""
     verification = explanation.verification
     claim, _, reason = summary.NOT_A_VERDICT.partition(":")
     stated = verification.states
@@ -107,7 +107,7 @@ def explanation_page(explanation: Explanation) -> str:
 def explanation_fragment(explanation: Explanation, view: str = "") -> Markup:
     """The texts of both sides, with the switch between views, legends and the table of n-grams.
 
-    `view` is the one to begin with; if it is not given, the first.
+    `view` is the view to start with; by default, the first.
     """
     strongest = layout.strongest_passage(explanation)
     strongest_ngram = layout.strongest_of(ngram.contribution for ngram in explanation.ngrams)
@@ -144,10 +144,10 @@ def explanation_fragment(explanation: Explanation, view: str = "") -> Markup:
 def heat_map(
     text: ExplainedText, *, strongest: float | None = None, marks: Sequence[Mark] = ()
 ) -> Markup:
-    """A text with the weights of its passages and tokens, and the places of n-grams.
+    """A text with the weights of its passages and tokens, and the positions of n-grams.
 
-    `strongest` is the size of contribution that gets the deepest colour; by default the strongest
-    of this text.
+    `strongest` is the size of contribution that gets the deepest colour; by default, the strongest
+    in this text.
     """
     if strongest is None:
         strongest = layout.strongest_of(passage.contribution for passage in text.passages)
@@ -183,9 +183,9 @@ def heat_map(
 
 
 def _tags(
-    text: ExplainedText, number: int, level: layout.Levels, reachable: int
+    text: ExplainedText, number: int, level: layout.PassageLevels, reachable: int
 ) -> tuple[str, str]:
-    """What a passage begins with, and what goes on with it where it was cut."""
+    """The opening tag of a passage, and the tag to reopen it with where it was split."""
     passage, classes = text.passages[number], ""
     title = f"Passage {number + 1} of {len(text.passages)}: "
     if level.times_even is not None:
@@ -206,8 +206,8 @@ def _times(weight: float) -> str:
     return f"{weight:.1f} times an even share"
 
 
-def _marked(text: ExplainedText, marks: Sequence[Mark]) -> Iterator[tuple[layout.Piece, str]]:
-    """The pieces of a text, each with its markup, in which the marks are set."""
+def _marked(text: ExplainedText, marks: Sequence[Mark]) -> Iterator[tuple[layout.TextPiece, str]]:
+    """The pieces of a text, each with its markup, including the marks."""
     left = deque(sorted(marks, key=lambda mark: (mark.start, mark.ngram)))
     reaching: list[Mark] = []  # those that may reach into the piece
     for piece in layout.pieces(text):
@@ -218,8 +218,8 @@ def _marked(text: ExplainedText, marks: Sequence[Mark]) -> Iterator[tuple[layout
         yield piece, "".join(_cut(text.text, piece, reaching)) if reaching else plain
 
 
-def _cut(text: str, piece: layout.Piece, marks: Sequence[Mark]) -> Iterator[str]:
-    """A piece cut at its marks; where several n-grams share characters, the first colours them."""
+def _cut(text: str, piece: layout.TextPiece, marks: Sequence[Mark]) -> Iterator[str]:
+    """A piece split at its marks; where n-grams share characters, the first colours them."""
     cuts = {piece.start, piece.end, *(end for mark in marks for end in (mark.start, mark.end))}
     inside = sorted(cut for cut in cuts if piece.start <= cut <= piece.end)
     for start, end in pairwise(inside):

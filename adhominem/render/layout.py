@@ -26,7 +26,7 @@ from adhominem.harmless import harmless
 from adhominem.verify.explanation import ExplainedText, Explanation
 
 Measure = Callable[[str], float]
-Dress = Callable[["Piece", str], str]  # what is put around the characters of a piece
+Dress = Callable[["TextPiece", str], str]  # what is put around the characters of a piece
 
 LEVELS = 10  # of attention
 MOST_TIMES_EVEN = 13  # from about here on, attention has the last level
@@ -70,9 +70,9 @@ def attention_level(times_even: float) -> int:
 
 
 def contribution_level(contribution: float, strongest: float) -> int:
-    """-5 (for different authors) to 5 (for one author); 0 is next to nothing.
+    """The level from -5 (for different authors) to 5 (for one author); 0 is next to nothing.
 
-    `strongest` is the greatest contribution of those shown together, whatever its sign.
+    `strongest` is the largest absolute contribution of those shown together.
     """
     if not isfinite(contribution) or strongest < _NEGLIGIBLE:
         return 0
@@ -81,12 +81,12 @@ def contribution_level(contribution: float, strongest: float) -> int:
 
 
 def strongest_of(contributions: Iterable[float]) -> float:
-    """The size of the strongest contribution; what is not a number is left out."""
+    """The largest absolute contribution; NaN is ignored."""
     return max((abs(amount) for amount in contributions if isfinite(amount)), default=0.0)
 
 
 def strongest_passage(explanation: Explanation) -> float:
-    """The size of the strongest contribution of any passage of any text."""
+    """The largest absolute contribution of any passage of any text."""
     return strongest_of(
         passage.contribution for text in explanation.texts for passage in text.passages
     )
@@ -107,8 +107,8 @@ def contribution_class(level: int) -> str:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A run of characters that belong to one token, or lie between two."""
+class TextPiece:
+    """A run of characters that belong to one token, or lie between two tokens."""
 
     start: int
     end: int
@@ -116,15 +116,15 @@ class Piece:
     token: int | None  # its number within the passage; None between tokens
 
 
-def pieces(text: ExplainedText) -> Iterator[Piece]:
+def pieces(text: ExplainedText) -> Iterator[TextPiece]:
     """All pieces of a text, in order."""
     at = 0
 
-    def up_to(end: int, passage: int | None, token: int | None) -> Iterator[Piece]:
+    def up_to(end: int, passage: int | None, token: int | None) -> Iterator[TextPiece]:
         nonlocal at
         end = min(max(end, at), len(text.text))
         if at < end:
-            yield Piece(at, end, passage, token)
+            yield TextPiece(at, end, passage, token)
         at = end
 
     for number, passage in enumerate(text.passages):
@@ -137,7 +137,7 @@ def pieces(text: ExplainedText) -> Iterator[Piece]:
 
 
 @dataclass(frozen=True)
-class Levels:
+class PassageLevels:
     """The levels of a passage: of its attention, its tokens and its contribution."""
 
     times_even: (
@@ -158,17 +158,17 @@ class Levels:
 
     @property
     def bar(self) -> str:
-        """The colour of the bar beside the passage: its attention, or else its contribution."""
+        """The colour of the bar beside the passage, for its attention or else its contribution."""
         if self.attention is None:
             return contribution_colour(self.contribution)
         return PASSAGE_COLOURS[self.attention]
 
 
-def passage_levels(text: ExplainedText, strongest: float) -> list[Levels]:
-    """The levels of each passage; `strongest` is the contribution that gets the deepest colour."""
+def passage_levels(text: ExplainedText, strongest: float) -> list[PassageLevels]:
+    """The levels of each passage; `strongest` is the contribution with the deepest colour."""
     looked_at = sum(passage.attention is not None for passage in text.passages)
     return [
-        Levels(
+        PassageLevels(
             None if passage.attention is None else passage.attention * looked_at,
             tuple(token.attention * len(passage.tokens) for token in passage.tokens),
             contribution_level(passage.contribution, strongest),
@@ -179,7 +179,7 @@ def passage_levels(text: ExplainedText, strongest: float) -> list[Levels]:
 
 @dataclass(frozen=True)
 class Run:
-    """Characters of a line that are of one token, or between two."""
+    """Characters of a line that belong to one token, or lie between two tokens."""
 
     text: str
     token: int | None  # its number within the passage
@@ -187,7 +187,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Line:
-    """A line as it is shown: all of it is of one passage, or of none."""
+    """A line as it is shown: all of it belongs to one passage, or to none."""
 
     passage: int | None
     begins: bool  # whether its passage begins with it
@@ -204,10 +204,10 @@ def lines(
     measure: Measure,
     dress: Dress = lambda piece, shown: shown,
 ) -> Iterator[Line]:
-    """A text in harmless lines no wider than `width`.
+    """The lines of a text, no wider than `width`, with harmful characters made harmless.
 
-    They end where those of the text do, and else at white space, which is left out there; within a
-    word only if it has to be. Of several empty lines in a row one is kept.
+    They end where those of the text do, and otherwise at white space, which is dropped there; words
+    are broken only if necessary. Several empty lines in a row are reduced to one.
     """
     begun = empty = False  # whether there is a line yet, and whether an empty one comes next
     for passage, group in groupby(pieces(text), key=lambda piece: piece.passage):
@@ -229,7 +229,7 @@ def lines(
 
 
 def _rows(runs: Sequence[Run]) -> Iterator[list[Run]]:
-    """Cut runs at the line ends of the text itself."""
+    """Runs split at the line ends of the text itself."""
     row: list[Run] = []
     for run in runs:
         first, *others = run.text.split("\n")
@@ -270,7 +270,7 @@ def _wrapped(row: Sequence[Run], width: float, measure: Measure) -> Iterator[lis
 def _broken(
     word: Sequence[Run], width: float, measure: Measure
 ) -> Iterator[tuple[list[Run], float]]:
-    """A word in parts that each fill a line, with their widths."""
+    """A word split into parts that each fill a line, with their widths."""
     part: list[Run] = []
     used = 0.0
     for run in word:

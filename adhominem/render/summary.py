@@ -1,4 +1,4 @@
-"""What stands beside every heat map: the number, and what it does and does not say."""
+"""The words beside every heat map: the number, and what it does and does not say."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVEN = "about 1 times"  # what `times` says of a Bayes factor that is next to no
 NOT_WHY = "Attention shows where the network looked, not why it decided."
 PASSAGE_CONTRIBUTION = (
     "Contributions begin at 0, where the texts favour neither. A passage speaks for one author as "
-    "far as it departs from what is usual in the way the other side does, and else against."
+    "far as it departs from what is usual in the way the other side does, and otherwise against it."
 )
 NGRAM_CONTRIBUTION = (
     "An n-gram speaks for one author if both sides have more of it than is usual, or both have "
@@ -66,7 +66,7 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def times(log10: float) -> str:
-    """A Bayes factor as people say it, such as “about 20 times”, whichever way it points."""
+    """A Bayes factor in words, such as “about 20 times”, whichever way it points."""
     size = abs(log10)
     if size >= 6:
         return f"about 10 to the power of {size:.0f} times"
@@ -87,7 +87,7 @@ def in_numbers(log10: float) -> str:
 
 
 def contributed(nats: float) -> str:
-    """A contribution as people read it: in base 10, to a thousandth."""
+    """A contribution in base 10, to a thousandth."""
     return signed(nats / log(10), 3)
 
 
@@ -97,7 +97,7 @@ def rate(per_thousand: float) -> str:
 
 
 def described(ngram: NgramContribution) -> str:
-    """What an n-gram is, in plain words."""
+    """A description of an n-gram in plain words."""
     said = CHANNELS.get(ngram.channel, ngram.channel)
     if ngram.words:
         said += f", as in {', '.join(ngram.words)}"
@@ -106,7 +106,7 @@ def described(ngram: NgramContribution) -> str:
 
 
 def balance(explanation: Explanation) -> list[tuple[str, str, str]]:
-    """What a log10 Bayes factor is the sum of: the name of each part, its amount, and what it is.
+    """The parts that a log10 Bayes factor is the sum of: name, amount and description.
 
     The last row is the sum.
     """
@@ -151,7 +151,7 @@ def headline(verification: Verification) -> str:
 
 
 def shift(verification: Verification) -> str:
-    """What the texts do to the probability of one author, from the prior on."""
+    """How the texts change the probability of one author from the prior."""
     before, after = verification.prior_same_author, verification.probability_same_author
     if say_probability(before) == say_probability(after):
         return f"The texts leave the probability of one author at {before:g}."
@@ -192,7 +192,7 @@ def plain_odds(odds: float) -> str:
 
 
 def background(verification: Verification) -> str:
-    """What the texts were compared with: a population, or the genre that they are most like.
+    """What the texts were compared against: a population, or the genre they are most like.
 
     Empty where neither is known.
     """

@@ -1,7 +1,7 @@
-"""Pages from templates: whatever is put into one is escaped, unless it is markup already.
+"""Pages from templates: all values are escaped, unless they are markup already.
 
-The templates lie in `templates/`, with the style sheets and scripts. `base.html` is the frame of
-every page that is a file of its own, `base.css` the style that these pages have in common, and
+The templates are in `templates/`, with the style sheets and scripts. `base.html` is the frame of
+every page that is a file of its own, `base.css` contains the style common to these pages, and
 `colours.css` the colours of all pages, on light and on dark.
 """
 
@@ -48,22 +48,22 @@ def environment() -> Environment:
 
 
 def render(template: str, **values: object) -> str:
-    """A template filled with values; strings are made harmless and escaped on the way."""
+    """A template filled with values, in which strings are made harmless and escaped."""
     return environment().get_template(template).render(values)
 
 
 def markup(template: str, **values: object) -> Markup:
-    """A template as part of another one: what it renders is not escaped again."""
+    """A rendered template as markup, which is not escaped again inside another template."""
     return Markup(render(template, **values))
 
 
 def render_page(
     template: str, styles: Sequence[str], script: str = "", images: str = "", **values: object
 ) -> str:
-    """A page of its own: it fetches nothing, and obeys no style and no script but its own.
+    """A complete page, which fetches nothing and allows no style or script but its own.
 
-    `styles` follow the base style sheet, and `images` is where images may come from, such as
-    `data:`.
+    `styles` follow the base style sheet, and `images` are the sources that images may come from,
+    such as `data:`.
     """
     style = "\n".join((asset("colours.css"), asset("base.css"), *styles))
     sources = {"style-src": hash_source(style)}
@@ -77,12 +77,12 @@ def render_page(
 
 
 def asset(name: str) -> str:
-    """A style sheet or a script that lies beside the templates."""
+    """A style sheet or a script from the folder of the templates."""
     return Path(__file__).with_name("templates").joinpath(name).read_text("utf-8")
 
 
 def verbatim(text: str) -> Markup:
-    """Characters that read back as they were, except for those that no page may hold."""
+    """Characters unchanged, except for those that no page may contain."""
     readable = escape(_UNREADABLE.sub("\N{REPLACEMENT CHARACTER}", text))
     # A raw carriage return would be read as a line feed.
     return Markup(str(readable).replace("\r", "&#13;"))
@@ -99,20 +99,20 @@ def plain_number(value: float) -> str:
 
 
 def embedded_json(data: Any, **options: Any) -> Markup:
-    """Data for a <script> element, as JSON in which neither a tag nor a comment begins."""
+    """Data for a <script> element, as JSON without any character that starts a tag or a comment."""
     from jinja2.utils import htmlsafe_json_dumps
 
     return htmlsafe_json_dumps(data, allow_nan=False, **options)
 
 
 def hash_source(text: str) -> str:
-    """What a content security policy calls a script or a style by."""
+    """The source expression for a script or a style in a content security policy."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
 def _showable(value: object) -> object:
-    """Names and messages with their controls spelt out; markup and numbers as they are."""
+    """Names and messages with control characters spelt out; markup and numbers unchanged."""
     if not isinstance(value, str) or value.isprintable() or isinstance(value, Markup):
         return value
     return spelt_out(value)

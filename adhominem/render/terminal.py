@@ -1,7 +1,7 @@
 """A heat map for the terminal: on white, as in print, whatever the terminal's own colours are.
 
-Before each passage stands a blue bar for its attention and its contribution; tokens have red
-backgrounds. Where there are no colours, bars of another height and brackets say the same.
+Each passage begins with a blue bar for its attention and its contribution; tokens have red
+backgrounds. Without colours, bars of different heights and brackets show the same.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NGRAMS = 10  # that are listed
 
 
 def terminal_colours(environment: Mapping[str, str], is_terminal: bool) -> Colours:
-    """What a terminal can show, as far as its environment tells (see no-color.org)."""
+    """The colours that a terminal can show, according to its environment (see no-color.org)."""
     if environment.get("NO_COLOR") or not (is_terminal or environment.get("FORCE_COLOR")):
         return "none"
     term = environment.get("TERM", "").lower()
@@ -45,9 +45,9 @@ def terminal_colours(environment: Mapping[str, str], is_terminal: bool) -> Colou
 
 
 def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) -> str:
-    """All texts as heat maps, a legend, the strongest n-grams, and the result, which is seen last.
+    """All texts as heat maps, a legend, the strongest n-grams and, last, the result.
 
-    Nothing in it is a command.
+    Control characters in the texts are made harmless.
     """
     strongest = layout.strongest_passage(explanation)
     shown = []
@@ -74,7 +74,7 @@ class _Map:
         for line in layout.lines(self._text, self._width, cell_len, dress):
             yield self._plain(line) if self._colours == "none" else self._coloured(line)
 
-    def _bracketed(self, piece: layout.Piece, shown: str) -> str:
+    def _bracketed(self, piece: layout.TextPiece, shown: str) -> str:
         if piece.passage is None or piece.token is None:
             return shown
         level = self._levels[piece.passage].tokens[piece.token]
@@ -127,7 +127,7 @@ class _Map:
         )
 
     def _contribution(self, line: layout.Line) -> str:
-        """What its passage contributes, at the passage's first line."""
+        """The contribution of a passage, on the passage's first line."""
         if line.passage is None or not line.begins:
             return " " * 6
         return f"{summary.contributed(self._text.passages[line.passage].contribution):>6.6}"

@@ -1,4 +1,4 @@
-"""The Tippett plot: how often Bayes factors of known authors are at least so great.
+"""The Tippett plot: the shares of cases of known authors with at least a given Bayes factor.
 
 It is an SVG of a few simple elements, in points, so that a page and a PDF show the same.
 """
@@ -18,7 +18,7 @@ from adhominem.render.templates import markup
 
 _LOG_10 = log(10)
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40.0, 468.0, 44.0, 228.0  # of the panel
-_MOST_STEPS = 600  # more could not be seen
+_MOST_STEPS = 600  # more would not be visible
 _LEFT_OUT = 0.005  # of the Bayes factors, at either end
 _STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)  # between two ticks
 _MOST_TICKS = 9
@@ -32,11 +32,11 @@ def tippett(
     *,
     things: str = "pairs",
 ) -> Markup:
-    """The share of each class with at least some Bayes factor, and where a case's result is.
+    """The share of each class with at least a given Bayes factor, and a case's result.
 
     The log Bayes factors (pairs,) are in nats, and infinite ones are drawn at the rim; the
     `result`, if there is one, and its interval are in base 10. `things` are what was compared:
-    pairs or cases. The SVG has no ids, no style and no script, and may stand on a page more than
+    pairs or cases. The SVG has no ids, no style and no script, and may appear on a page more than
     once.
     """
     values = log_bayes_factor.astype(np.float64) / _LOG_10
@@ -83,12 +83,12 @@ def tippett(
 
 
 def _as_exact(log10: float) -> float:
-    """A result as exact as those of the pairs: one at a bound equals it."""
+    """A result rounded like those of the pairs, so that one at a bound equals them."""
     return float(np.float32(log10 * _LOG_10)) / _LOG_10
 
 
 def _range(values: FloatArray, of_case: tuple[float, ...]) -> tuple[float, float]:
-    """All but the most extreme Bayes factors; the case's own, and 1/10 to 10, are always in it."""
+    """The range of all but the most extreme Bayes factors, with the case's own and 1/10 to 10."""
     finite = values[np.isfinite(values)]
     low, high = np.quantile(finite, [_LEFT_OUT, 1 - _LEFT_OUT]).tolist() if len(finite) else (0, 0)
     low, high = min(low, -1.0, *of_case), max(high, 1.0, *of_case)

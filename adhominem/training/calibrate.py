@@ -1,4 +1,4 @@
-"""Calibrate a model on cases of authors it has never seen."""
+"""Calibrate a model on cases by authors it was not trained on."""
 
 from __future__ import annotations
 
@@ -74,17 +74,17 @@ def calibrate_model(
     """Fit the three-level model of each member to cases of known authors, and save it.
 
     Each set holds texts of one genre by known authors, as documents or as pairs, given by name or
-    as a path; what cannot be read there goes to `skipped`. Cases are made of them under all
-    conditions that users have (see `simulate`): several known texts or one, texts cut to one of
-    `lengths` words, populations of other authors' texts, small and large, or none; at most `cases`
-    of each class, set and condition. Where the model knows a genre by the name of the set, half of
-    the cases are seen as if it did not, and without a population all are, both ways. Each set under
-    each condition counts by the root of its cases.
+    as a path; texts that cannot be read are appended to `skipped`. Cases are made from them under
+    all conditions that users may have (see `simulate`): one or several known texts, texts cut to
+    one of `lengths` words, small and large populations of texts by other authors, or none; at most
+    `cases` of each class, set and condition. Where the model knows a genre by the name of the set,
+    half of the cases are scored as if it did not; without a population, all cases are scored both
+    ways. Each set under each condition is weighted by the square root of its number of cases.
     """
     texts = read_sets(sets, skipped)
     folder = changeable_folder(folder, "calibrate")
-    _check_authors(folder, {one.author for documents in texts.values() for one in documents})
-    # A notice that recurs under the texts of a set says nothing of their authors.
+    _check_authors(folder, {text.author for documents in texts.values() for text in documents})
+    # A notice that recurs under the texts of a set says nothing about their authors.
     material = [
         CaseTexts(name, without_recurring(documents)[0], lengths)
         for name, documents in texts.items()
@@ -106,27 +106,27 @@ def _calibrate(
     on_documents: Callable[[int], None],
 ) -> CalibrationReports:
     card = read_card(folder)
-    # As if it had never been calibrated: what it was calibrated to before must not count twice.
+    # As if never calibrated: an earlier calibration must not count twice.
     scorer = Scorer.of([member.scorer for member in verifier.members], None, name=verifier.name)
     names = tuple(of_set.name for of_set in material)
     parts: list[CasePart] = []
     numbers: dict[object, int] = {}  # of all cases
-    some: list[tuple[Levs, list[str]]] = []  # of each set: LEVs, and authors
+    samples: list[tuple[Levs, list[str]]] = []  # of each set: LEVs, and authors
     for of_set in material:
         if not of_set.documents:
             continue
         levs = of_set.encode(encode, on_documents)
-        some.append(_some_of(levs, of_set.documents))
+        samples.append(_sample(levs, of_set.documents))
         simulated = CaseMaker(scorer, of_set, levs, names, numbers)
         for number, condition in enumerate(conditions()):
             drawn = of_set.cases(condition, cases, seed=number)
             if drawn is not None:
                 parts += simulated.parts(drawn)
     _check_cases(parts)
-    fitting = _Fitting(scorer.members, parts)
+    fitting = _CalibrationFit(scorer.members, parts)
     alone = fitting.report(names, population=False)
     assert alone is not None  # both classes were checked for
-    calibration = with_one_genre(verifier, fitting.calibration, some)
+    calibration = with_one_genre(verifier, fitting.calibration, samples)
     reports = CalibrationReports(calibration, alone, fitting.report(names, population=True))
     validation = fitting.validation()
     write_calibration(
@@ -141,8 +141,8 @@ def _calibrate(
     return reports
 
 
-def _some_of(levs: Levs, documents: Sequence[Document]) -> tuple[Levs, list[str]]:
-    """Some texts of a set by chance: their LEVs and authors."""
+def _sample(levs: Levs, documents: Sequence[Document]) -> tuple[Levs, list[str]]:
+    """A random sample of a set's texts: their LEVs and authors."""
     rows = np.random.default_rng(0).permutation(len(documents))[:_OF_GENRE]
     return levs[rows], [documents[at].author for at in rows.tolist()]
 
@@ -150,17 +150,17 @@ def _some_of(levs: Levs, documents: Sequence[Document]) -> tuple[Levs, list[str]
 def with_one_genre(
     verifier: Verifier, calibration: Calibration, sets: Sequence[tuple[Levs, Sequence[str]]]
 ) -> Calibration:
-    """A calibration that can also tell whether two sides are of one genre, by texts of several.
+    """A calibration that can also estimate whether two sides are of one genre.
 
-    `sets` are the LEVs and the authors of some texts of each.
+    It is fitted to `sets`, the LEVs and authors of some texts of each of several genres.
     """
     scorers = [member.scorer for member in verifier.members]
     scorer = Scorer.of(scorers, calibration, verifier.scorer.lead)
     rng = np.random.default_rng(0)
-    evidence, is_one = [np.zeros(0)], [np.zeros(0, dtype=bool)]
+    evidence, is_same_genre = [np.zeros(0)], [np.zeros(0, dtype=bool)]
     for at, (levs, authors) in enumerate(sets):
-        for one in (True, False):
-            others = [at] if one else [number for number in range(len(sets)) if number != at]
+        for same_genre in (True, False):
+            others = [at] if same_genre else [number for number in range(len(sets)) if number != at]
             for number in others:
                 theirs, names = sets[number]
                 count = _OF_GENRE // len(others) + 1
@@ -169,15 +169,15 @@ def with_one_genre(
                 log_odds = scorer.scores(levs[first[two]], theirs[second[two]]).one_genre
                 if log_odds is not None:
                     evidence.append(log_odds)
-                    is_one.append(np.full(len(log_odds), one))
-    slope, constant = fit_one_genre(np.concatenate(evidence), np.concatenate(is_one))
+                    is_same_genre.append(np.full(len(log_odds), same_genre))
+    slope, constant = fit_one_genre(np.concatenate(evidence), np.concatenate(is_same_genre))
     weights = replace(calibration.weights, genre_slope=slope, genre_constant=constant)
     return replace(calibration, weights=weights)
 
 
 def _check_enough(texts: Mapping[str, Sequence[Document]]) -> None:
-    """Refuse texts by so few authors that a fold of them is a few people, or nobody."""
-    pieces = {(one.author, one.text) for documents in texts.values() for one in documents}
+    """Raise if the texts are by too few authors for a fold to hold more than a few."""
+    pieces = {(text.author, text.text) for documents in texts.values() for text in documents}
     counts = Counter(author for author, _ in pieces)
     several = sum(count > 1 for count in counts.values())
     material = (
@@ -190,8 +190,8 @@ def _check_enough(texts: Mapping[str, Sequence[Document]]) -> None:
         )
     if several < _FEW_AUTHORS:
         warnings.warn(
-            f"{material}: how strong evidence can be rests on few people, and may come out "
-            f"otherwise with others; calibrate with {_FEW_AUTHORS} such authors or more",
+            f"{material}: the bounds of the evidence rest on few people, and may differ "
+            f"with others; calibrate with {_FEW_AUTHORS} such authors or more",
             AdHominemWarning,
             stacklevel=3,
         )
@@ -210,7 +210,7 @@ def _check_cases(parts: Sequence[CasePart]) -> None:
 
 @dataclass(frozen=True)
 class CalibrationReports:
-    """What a model was calibrated with, without a population and with one."""
+    """A calibration, with its evaluation without a population and with one."""
 
     calibration: Calibration
     alone: CalibrationReport
@@ -226,8 +226,8 @@ class CalibrationReports:
         return {mode: report for mode, report in modes.items() if report is not None}
 
 
-class _Fitting:
-    """The calibration of a model by some cases, and what it says of each without having seen it."""
+class _CalibrationFit:
+    """A model's calibration fitted to cases, with cross-validated Bayes factors of these cases."""
 
     def __init__(self, members: Sequence[MemberScorer], parts: Sequence[CasePart]) -> None:
         together = merged(parts)
@@ -242,23 +242,27 @@ class _Fitting:
 
     @cached_property
     def fitted(self) -> Fitted:
-        """To all cases."""
+        """The parameters fitted to all cases."""
         return self._fit(np.ones(len(self.cases), dtype=bool))
 
     def _fit(self, chosen: BoolArray, begin: Fitted | None = None) -> Fitted:
         weights = np.split(np.where(chosen, self.weight, 0.0), np.cumsum(self.sizes)[:-1])
-        some = [at for at, weight in enumerate(weights) if weight.any()]
+        parts_used = [at for at, weight in enumerate(weights) if weight.any()]
         return fit(
-            [self.parts[at].cases for at in some], [weights[at] for at in some], self.start, begin
+            [self.parts[at].cases for at in parts_used],
+            [weights[at] for at in parts_used],
+            self.start,
+            begin,
         )
 
     @cached_property
     def crossed(self) -> FloatArray:
-        """(cases,): each by parameters that were fitted without its set, without bounds.
+        """(cases,): log Bayes factors by parameters fitted without the case's set, without bounds.
 
-        Nor do they know either of its authors, in any set. Of few sets, or sets by the same
-        authors, this is all: authors are dealt into folds, and a case is judged by all cases that
-        have no author in the folds of its own two.
+        These parameters were also fitted without either of the case's authors, in any set. If there
+        are few sets, or sets by the same authors, only the authors are held out: they are split
+        into folds, and a case is scored by parameters fitted to all cases without authors in its
+        two authors' folds.
         """
         factors = np.zeros(len(self.cases))
         for tested, others in self._folds():
@@ -266,8 +270,8 @@ class _Fitting:
                 continue
             if len(np.unique(self.same_author[others])) < 2:
                 raise OptionError(
-                    f"the cases are by {len(np.unique(self.authors)):,} authors, too few to "
-                    "check some by the others; add texts, several by each author"
+                    f"the cases are by {len(np.unique(self.authors)):,} authors, too few for "
+                    "cross-validation; add texts, several by each author"
                 )
             left = self._fit(others, self.fitted)
             for at, rows in enumerate(np.split(np.arange(len(tested)), np.cumsum(self.sizes)[:-1])):
@@ -277,7 +281,7 @@ class _Fitting:
         return factors
 
     def _folds(self) -> list[tuple[BoolArray, BoolArray]]:
-        """(cases,) twice, of each fold: the cases in it, and those that it is judged by."""
+        """For each fold, two masks (cases,): the cases tested, and the cases to fit to."""
         sets = np.unique(self.cases.genre)
         if len(sets) >= _FEWEST_SETS:
             folds = [sets[at::_FOLDS] for at in range(min(_FOLDS, len(sets)))]
@@ -306,7 +310,7 @@ class _Fitting:
 
     @cached_property
     def calibration(self) -> Calibration:
-        """The model's, with bounds that rest on cases which their parameters had not seen."""
+        """The calibration of the model, with bounds that rest on cross-validated cases."""
         lower, upper = empirical_bounds(self.crossed, self.same_author)
         shortest, longest = np.exp(np.quantile(self.conditions.log_tokens, _LENGTHS))
         return Calibration(
@@ -320,7 +324,7 @@ class _Fitting:
         )
 
     def _bounds(self) -> Iterable[Bounds]:
-        """What the cases of each cell of conditions support."""
+        """The bounds that the cases in each cell of conditions support."""
         places = cells(self.conditions)  # (3, cases)
         for place in np.unique(places, axis=1).T:
             inside = (place == places.T).all(axis=1)
@@ -340,11 +344,11 @@ class _Fitting:
 
     @cached_property
     def bounded(self) -> FloatArray:
-        """(cases,): the log Bayes factors of `crossed`, within the bounds of the model."""
+        """(cases,): the log Bayes factors of `crossed`, clipped to the bounds of the model."""
         return np.clip(self.crossed, *self.calibration.limits(self.conditions))
 
     def report(self, sets: tuple[str, ...], *, population: bool) -> CalibrationReport | None:
-        """How good the model is for genres, or at least authors, that it has not seen."""
+        """The evaluation of the cases with or without a population; None if a class is missing."""
         chosen = (self.cases.population > 0) == population
         if len(np.unique(self.same_author[chosen])) < 2:
             return None
@@ -359,25 +363,25 @@ class _Fitting:
         )
 
     def validation(self) -> Validation:
-        """The cases, each by parameters that were fitted without its genre and its authors."""
+        """The cross-validated cases: each scored without its genre and its authors."""
         return replace(self.cases, log_bayes_factor=self.bounded.astype(np.float32))
 
 
 def _widened(bounds: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
-    """What fewer or shorter texts support, or a smaller population, more of them support, too."""
+    """Bounds that never tighten with more or longer texts, or with a larger population."""
 
-    def no_better(one: Bounds, other: Bounds) -> bool:
+    def no_better(other: Bounds, than: Bounds) -> bool:
         return (
-            one.texts <= other.texts
-            and one.tokens <= other.tokens
-            and one.population <= other.population
+            other.texts <= than.texts
+            and other.tokens <= than.tokens
+            and other.population <= than.population
         )
 
     return tuple(
         replace(
             cell,
-            lower=min(one.lower for one in bounds if no_better(one, cell)),
-            upper=max(one.upper for one in bounds if no_better(one, cell)),
+            lower=min(other.lower for other in bounds if no_better(other, cell)),
+            upper=max(other.upper for other in bounds if no_better(other, cell)),
         )
         for cell in bounds
     )
@@ -396,12 +400,12 @@ def _check_authors(folder: Path, names: set[str]) -> None:
             raise OptionError(
                 f"the model was trained on {len(known):,} of the {len(names):,} authors of these "
                 f"texts ({names_known}), where it is surer than it may "
-                "be elsewhere; expected texts by other authors"
+                "be for others; expected texts by other authors"
             )
     if None in by_member:
         warnings.warn(
-            f"{folder} does not say whom it was trained on: make sure that none of these authors "
-            "was among them",
+            f"{folder} does not name the authors it was trained on: make sure that none of these "
+            "authors was among them",
             AdHominemWarning,
             stacklevel=3,
         )

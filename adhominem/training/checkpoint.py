@@ -2,8 +2,8 @@
 
     FOLDER/checkpoint-000012/   model, optimiser (two files) and best weights, as safetensors
     FOLDER/latest.json          where the run stood, and the number of the one that counts
-    FOLDER/log.jsonl            the course of the run, a line an epoch
-    FOLDER/tensorboard/         the same as curves
+    FOLDER/log.jsonl            the course of the run, a line per epoch
+    FOLDER/tensorboard/         these as curves
 
 The pointer is replaced in one move after all files of a checkpoint are written, so a kill at any
 moment leaves the checkpoint before it. No file holds more than one copy of the weights.
@@ -47,7 +47,7 @@ _DAMAGE = (
 )
 
 
-# What may be changed when a run is resumed; all else would make it another run.
+# What may change when a run is resumed; any other change would make it another run.
 _FREE_SETTINGS = {
     *("epochs", "patience", "learning_rate", "final_learning_rate", "decay_epochs"),
     *("clip_norm", "checkpoint_minutes"),
@@ -56,7 +56,7 @@ _FREE_SETTINGS = {
 
 @dataclass(frozen=True)
 class Task(Generic[AnyConfig]):
-    """A training run: its data, its settings, and the folder that it is kept in until it ends."""
+    """A training run: its data, its settings, and the folder that it works in until it ends."""
 
     corpus: PackedCorpus
     dev: Mapping[str, PackedCorpus]
@@ -67,9 +67,9 @@ class Task(Generic[AnyConfig]):
     member: int = 0
 
     def fingerprint(self) -> str:
-        """The SHA-256 of settings and data, by which runs differ.
+        """The SHA-256 of settings and data, to recognise a run by.
 
-        What counts of the data are the tokens and all labels that training uses.
+        Of the data it covers the tokens and all labels that training uses.
         """
         settings = self.config.to_json()
         for name in _FREE_SETTINGS & settings["training"].keys():
@@ -88,7 +88,7 @@ class Task(Generic[AnyConfig]):
 
 @dataclass
 class Progress:
-    """Where a training run stands."""
+    """How far a training run has come."""
 
     epoch: Count = 0
     step: Count = 0  # steps done of this epoch
@@ -99,7 +99,7 @@ class Progress:
     log_lines: Count = 0
     number: Count = 0  # of the checkpoint
     adam_step: Count = 0
-    fingerprint: str = ""  # what the run is a run of
+    fingerprint: str = ""  # identifies the settings and data
 
     def count(self, losses: dict[str, float]) -> None:
         """Count one more step, with its losses."""
@@ -120,10 +120,10 @@ class Progress:
 def save_checkpoint(
     folder: Path, model: nn.Module, optimiser: torch.optim.Adam, best: Weights, progress: Progress
 ) -> None:
-    """Write the state of a run; those before it are removed when this one counts."""
+    """Write the state of a run; earlier checkpoints are removed once this one is complete."""
     progress.number += 1
     progress.adam_step = max((int(state["step"]) for state in optimiser.state.values()), default=0)
-    target = _folder_of(folder, progress)
+    target = _checkpoint_folder(folder, progress)
     shutil.rmtree(target, ignore_errors=True)  # of a run that was killed while it wrote it
     target.mkdir(parents=True)
     _write(weights_of(model), target / "model.safetensors")
@@ -146,12 +146,12 @@ def save_checkpoint(
 
 
 def has_checkpoint(folder: Path) -> bool:
-    """Whether a folder holds a checkpoint to go on from."""
+    """Whether a folder holds a checkpoint to resume from."""
     return (folder / "latest.json").exists()
 
 
 def read_progress(folder: Path, fingerprint: str) -> Progress:
-    """Where the run in this folder stands; CheckpointError if it is a run of something else."""
+    """The progress of the run in this folder; a CheckpointError if data or settings differ."""
     try:
         with open_regular(folder / "latest.json", _LARGEST_STATE)[0] as file:
             progress = from_json(Progress, parsed_json(file.read(_LARGEST_STATE)))
@@ -168,9 +168,9 @@ def read_progress(folder: Path, fingerprint: str) -> Progress:
 def load_checkpoint(
     folder: Path, model: nn.Module, optimiser: torch.optim.Adam, fingerprint: str
 ) -> tuple[Progress, Weights]:
-    """Put model and optimiser back where the run stood; returns that and the best weights."""
+    """Restore model and optimiser from a checkpoint; its progress and best weights are returned."""
     progress = read_progress(folder, fingerprint)
-    source = _folder_of(folder, progress)
+    source = _checkpoint_folder(folder, progress)
     try:
         model.load_state_dict(_read(source / "model.safetensors"))
         moments = {name: _read(source / f"{name}.safetensors") for name in _MOMENTS}
@@ -195,14 +195,14 @@ def load_checkpoint(
 
 
 def weights_of(model: nn.Module) -> Weights:
-    """The weights of a model on the CPU, as copies."""
+    """Copies of a model's weights on the CPU."""
     return {
         name: value.detach().to("cpu", copy=True).contiguous()
         for name, value in model.state_dict().items()
     }
 
 
-def _folder_of(folder: Path, progress: Progress) -> Path:
+def _checkpoint_folder(folder: Path, progress: Progress) -> Path:
     return folder / f"checkpoint-{progress.number:06}"
 
 
@@ -214,7 +214,7 @@ def _damaged(folder: Path, error: Exception) -> CheckpointError:
 
 
 def _write(weights: Weights, path: Path) -> None:
-    """Written here, not by safetensors: its files are for their owner alone, whatever the umask."""
+    """Write the weights; safetensors itself would ignore the umask and restrict the file."""
     write_through(path, save(weights))
 
 
@@ -227,9 +227,10 @@ def _read(path: Path) -> Weights:
 
 
 class Journal:
-    """The course of a run, an event an epoch, as log.jsonl and for TensorBoard.
+    """The history of a run, one event per epoch, as log.jsonl and for TensorBoard.
 
-    It goes on behind the lines that a checkpoint knows of; what came after them is done again.
+    It continues after the lines that the checkpoint counts; later lines are dropped, since these
+    epochs are repeated.
     """
 
     def __init__(self, folder: Path, lines: int) -> None:
@@ -248,7 +249,7 @@ class Journal:
             self._draw(event)
 
     def add(self, event: Event) -> None:
-        """Write down one more epoch."""
+        """Log one more epoch."""
         self.events.append(event)
         with open(self._path, "a", encoding="utf-8") as file:
             file.write(f"{json.dumps(event)}\n")
@@ -275,7 +276,7 @@ class Journal:
 
 
 def _board(folder: Path) -> Any:
-    """A writer of TensorBoard's files, or None where it is not installed."""
+    """A writer of TensorBoard's files, or None if TensorBoard is not installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:

@@ -46,7 +46,7 @@ from adhominem.text.streams import read_text
 from adhominem.text.writing import check_output, locked, write_folder
 from adhominem.training.fit_genres import fit_genres
 
-# Looked for before the first step: the last ones are needed when all the work is done.
+# Checked before the first step: the last of them are only needed when all the work is done.
 _LIBRARIES = ("torch", "safetensors", "matplotlib")
 
 
@@ -69,8 +69,8 @@ def train(
 ) -> list[AnyModel]:
     """Train a model, or an ensemble of several, and write its folder.
 
-    `corpus` comes from `prepare`, each dev set from `prepare_pairs`. `on_event` hears of each
-    step and each epoch. Started by `torchrun`, all processes share each batch.
+    `corpus` comes from `prepare`, each dev set from `prepare_pairs`. `on_event` is called with each
+    step and each epoch. If started by `torchrun`, all processes share each batch.
     """
     for library in _LIBRARIES:
         if find_spec(library) is None:
@@ -89,7 +89,7 @@ def train(
     picked = pick_device(device)
     with locked(output) if first else nullcontext(), distributed.process_group(picked):
         finished, output, work = _places(Path(output), configs, resume)
-        distributed.wait()  # until all have looked; from here on the first one writes
+        distributed.wait()  # until all have checked; from here on the first process writes
         if isinstance(config, NgramConfig) and not finished:
             train_ngrams(Task(corpus, dev, config, work, picked, on_event), output)
         elif not finished:
@@ -122,20 +122,22 @@ def _check_members(config: Config | NgramConfig, members: int) -> None:
 def _places(
     output: Path, configs: Sequence[Config | NgramConfig], resume: bool
 ) -> tuple[bool, Path, Path]:
-    """Whether the run was finished before, where its model goes, and where its work lies."""
-    finished = resume and output.is_dir() and any(output.iterdir()) and _is_of(output, configs)
+    """Whether the run has finished before, the folder for its model, and its working folder."""
+    finished = (
+        resume and output.is_dir() and any(output.iterdir()) and _is_finished(output, configs)
+    )
     output = real_path(output) if finished else check_output(output)
     work = output.with_name(f"{output.name}.training")
     check_none_read_in(work)  # it is removed at the end
     if work.exists() and not resume:
         raise OptionError(
-            f"{work} holds an unfinished run; go on with it by --resume, or remove it"
+            f"{work} holds an unfinished run; continue it with --resume, or remove it"
         )
     return finished, output, work
 
 
-def _is_of(output: Path, configs: Sequence[Config | NgramConfig]) -> bool:
-    """A run that was killed at the very end has left its model, whole, and some of its work."""
+def _is_finished(output: Path, configs: Sequence[Config | NgramConfig]) -> bool:
+    """Whether a run that was killed at the very end has left its complete model."""
     try:
         return [model.config for model in read_models(output)] == list(configs)
     except ModelError:
@@ -164,7 +166,7 @@ def _check_data(
 
 
 def _gather(folders: list[Path], dev: Mapping[str, PackedCorpus], output: Path) -> None:
-    """Make the members' folders one."""
+    """Combine the members' folders into one."""
     with write_folder(output) as folder:
         if len(folders) == 1:
             shutil.copytree(folders[0], folder, dirs_exist_ok=True)
@@ -178,7 +180,7 @@ def _gather(folders: list[Path], dev: Mapping[str, PackedCorpus], output: Path) 
 
 
 def _ensemble_scores(folders: list[Path], dev: Mapping[str, PackedCorpus]) -> dict[str, Any]:
-    """The dev scores of the members' mean probability."""
+    """The dev scores of the mean of the members' probabilities."""
     scores = {}
     for name, pairs in dev.items():
         assert pairs.same_author is not None
@@ -213,7 +215,8 @@ def train_files(
 ) -> TrainedModel:
     """Train a model on texts, or on one corpus that `prepare` made; see `train`.
 
-    `dev` are pair sets to choose the best epoch by. What is not packed yet is packed for the run.
+    `dev` are the pair sets that the best epoch is chosen by. Inputs that are not packed yet are
+    packed for the run.
     """
     config = config or Config()
     with open_inputs(corpora, dev, config.normaliser, skipped) as (corpus, pairs):
@@ -237,7 +240,7 @@ def open_inputs(
     normaliser: Normaliser,
     skipped: list[InputError] | None,
 ) -> Iterator[tuple[PackedCorpus, dict[str, PackedCorpus]]]:
-    """The corpus and the dev pairs to train with; what is not packed yet is packed for the run."""
+    """The corpus and the dev pairs to train with; texts not packed yet are packed for the run."""
     from adhominem.text.prepare import prepare, prepare_pairs
 
     with noting_inputs(), TemporaryDirectory() as scratch:
@@ -280,9 +283,9 @@ def make_ensemble(
 ) -> Ensemble:
     """Copy the members, folders of models or names of shipped ones, into one folder.
 
-    With the training `corpus`, or its folder, each gets the genres as it sees them, and a
-    two-covariance model of what is left without the genre. `about` is how the model card begins;
-    a Path is that of a file with this text.
+    With the training `corpus`, or its folder, the genres are fitted to each member, and a
+    two-covariance model to its LEVs without the genre. `about` is the beginning of the model card;
+    a Path is read as a file with this text.
     """
     if isinstance(about, Path):
         about = read_text(about)

@@ -1,4 +1,4 @@
-"""What is fitted to training texts as a trained encoder sees them: genres, and what is typical."""
+"""Genres, and what is typical of training texts, fitted to the LEVs of a trained encoder."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _TYPICALITY_DOCUMENTS = 2_000  # to which typicality is fitted
 def fit_genres(
     model: AnyModel, corpus: PackedCorpus, on_documents: Callable[[int], None]
 ) -> Genres:
-    """The genres as a model sees them."""
+    """The genres of a training corpus, fitted to a model's LEVs."""
     return genres_of(corpus, *training_levs(model, corpus, on_documents))
 
 
 def genres_of(corpus: PackedCorpus, levs: Array32, documents: IntArray) -> Genres:
-    """The genres by the LEVs of these documents."""
+    """The genres fitted to the LEVs of these documents."""
     labels = corpus.labels
     return Genres.fit(levs, labels.corpus[documents], labels.corpus_names)
 
@@ -36,7 +36,7 @@ def training_levs(
     corpus: PackedCorpus,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> tuple[Array32, IntArray]:
-    """The LEVs of some training texts, and which texts: whole authors of each corpus."""
+    """The LEVs of some training texts, and which texts these are: whole authors of each corpus."""
     encoder = model.encoder()
     documents = genre_documents(corpus, encoder.lev_size)
     parts = []
@@ -52,14 +52,14 @@ def training_levs(
 
 
 def genre_documents(corpus: PackedCorpus, lev_size: int) -> IntArray:
-    """The training texts that genres are fitted to, of each corpus."""
+    """The training texts of each corpus that genres are fitted to."""
     genres = np.unique(corpus.labels.corpus)
     most = min(_DOCUMENTS, _BYTES // (4 * lev_size * len(genres)))
     return np.concatenate([whole_authors(corpus, genre, most) for genre in genres])
 
 
 def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) -> IntArray:
-    """Up to `most` documents of one of the corpora, those of an author together."""
+    """Up to `most` documents of one of the corpora, always all documents of an author."""
     labels = corpus.labels
     documents = np.flatnonzero(labels.corpus == genre)
     order = np.random.default_rng(seed).permutation(len(labels.author_names))
@@ -67,13 +67,13 @@ def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) ->
 
 
 def reference_documents(count: int) -> IntArray:
-    """Which of `count` training texts typicality is fitted to."""
+    """The indices of the training texts, out of `count`, that typicality is fitted to."""
     return np.random.default_rng(0).permutation(count)[:_TYPICALITY_DOCUMENTS]
 
 
 def fit_typicality(
     corpus: PackedCorpus, documents: IntArray, levs: Array32, unknown: BoolArray
 ) -> Typicality:
-    """What the training texts are like, by some of them and by which types are `unknown`."""
+    """What is typical of training texts: their LEVs and their shares of `unknown` types."""
     shares = [float(unknown[corpus.document(int(at))].mean()) for at in documents]
     return Typicality.of(levs.astype(np.float64), np.array(shares), corpus.lengths[documents])

@@ -1,7 +1,7 @@
-"""What running prose is like, fitted to training texts: cut to several lengths, in several layouts.
+"""What running prose is like, fitted to training texts cut to several lengths, in several layouts.
 
-A text may come wrapped at any width, or with each paragraph in one line, and that says nothing of
-what it is. So each training text is taken as it is or wrapped, at random.
+A text may be wrapped at any width, or have each paragraph on one line, which says nothing about
+what it is. So each training text is left as it is or wrapped, at random.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def fit_prose(
     tokenizer: Tokenizer,
     on_texts: Callable[[int], None] = lambda count: None,
 ) -> Prose:
-    """From texts of several genres: all of them prose, or nearly all."""
+    """Fit what prose is like to texts of several genres, all or nearly all of which are prose."""
     lexicon = learn_lexicon(genres, tokenizer)
     return Prose.fit(prose_samples(genres, tokenizer, lexicon, on_texts), lexicon)
 
@@ -47,7 +47,7 @@ def prose_samples(
     lexicon: ProseLexicon,
     on_texts: Callable[[int], None] = lambda count: None,
 ) -> ProseSamples:
-    """Parts of texts of several lengths, in layouts that chance has chosen."""
+    """Excerpts of texts in several lengths, in random layouts."""
     chance = random.Random(0)
     numbers, counts, rates = [], [], []
     for number, texts in enumerate(genres.values()):
@@ -69,7 +69,7 @@ def prose_samples(
 
 
 def excerpt(text: str, words: int, chance: random.Random) -> str:
-    """A random passage of `words` words of a text, laid out as it is."""
+    """A random passage of `words` words, in the text's own layout."""
     places = [match.span() for match in re.finditer(r"\S+", text)]
     if len(places) <= words:
         return text
@@ -78,7 +78,7 @@ def excerpt(text: str, words: int, chance: random.Random) -> str:
 
 
 def laid_out(text: str, chance: random.Random) -> str:
-    """As it is, or wrapped, sharply or with ragged lines."""
+    """A text as it is, or wrapped at a fixed width or with ragged lines."""
     layout = chance.randrange(4)
     if layout < 2:
         return text
@@ -86,7 +86,7 @@ def laid_out(text: str, chance: random.Random) -> str:
 
 
 def wrapped(text: str, width: int, ragged: float, chance: random.Random) -> str:
-    """With no line longer than the width, or than one that varies about it from line to line."""
+    """A text with no line longer than the width, or than one that varies from line to line."""
     lines = []
     for paragraph in text.splitlines():
         line, room = "", chance.gauss(width, ragged * width)

@@ -1,9 +1,9 @@
 """Cases of known authors, under all the conditions that a user may have.
 
-A set of texts of one genre is taken apart into cases: one or several questioned texts against known
-ones, whole, cut to their first words or joined to long ones, with a population of texts by others,
-large, small or none, as long as they are, longer or shorter. Each is scored as the model would
-score it, and where it knows the genre, as if it did not, too.
+A set of texts of one genre is divided into cases: one or several questioned texts against known
+texts, whole, cut to their first words, or joined to long ones; with a small or large population of
+texts by others, as long as they are, longer or shorter, or with none. Each case is scored as the
+model would score it and, where the model knows the genre, also as if it did not.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _FEWEST_CASES = 6  # of a condition in a set: fewer are left out
 
 @dataclass(frozen=True)
 class Condition:
-    """What cases have: texts on both sides, texts in the population, and what was done to them."""
+    """What cases have: texts on both sides and in the population, whole, cut or joined."""
 
     known: int = 1
     questioned: int = 1
@@ -74,7 +74,7 @@ def conditions() -> tuple[Condition, ...]:
 
 @dataclass(frozen=True)
 class SimulatedCases:
-    """Cases under one condition, their texts by number."""
+    """Cases under one condition, with their texts as indices."""
 
     condition: Condition
     known: IntArray  # (cases, texts)
@@ -93,14 +93,14 @@ class CaseTexts:
     def __init__(
         self, name: str, documents: Sequence[Document], lengths: Sequence[int], seed: int = 0
     ) -> None:
-        """`lengths` are the numbers of words that texts are cut to, each to one of them."""
+        """`lengths` are the numbers of words to cut texts to; each text is cut to one of them."""
         self.name = name
         self._rng = np.random.default_rng(seed)
         whole = self._chosen(documents)
         self.documents = list(whole)  # the first are the whole texts
         self._whole = len(whole)
         self._cut = np.arange(len(whole))  # where the cut version of a text is, or the text itself
-        self._sources = list(range(len(whole)))  # the whole text that each is, or is cut from
+        self._sources = list(range(len(whole)))  # the whole text that each is or was cut from
         self._joined: dict[int, tuple[int, ...]] = {}  # of each long text, what it is made of
         for at, document in enumerate(whole):
             words = len(document.text.split())
@@ -114,7 +114,7 @@ class CaseTexts:
         self.words = np.array([len(document.text.split()) for document in self.documents])
 
     def _chosen(self, documents: Sequence[Document]) -> list[Document]:
-        """Texts of authors with several of them first, then of others; each text once."""
+        """Texts by authors with several texts first, then by others; each distinct text once."""
         distinct = list({document.text: document for document in documents}.values())
         by_author: dict[str, list[Document]] = {}
         for at in self._rng.permutation(len(distinct)):
@@ -126,7 +126,7 @@ class CaseTexts:
         return chosen
 
     def _join(self, whole: Sequence[Document]) -> None:
-        """Some authors' texts, of which others are left: so that long texts can be compared."""
+        """Join texts of authors who have others left, so that long texts can be compared."""
         numbers: dict[str, list[int]] = {}
         for at, document in enumerate(whole):
             numbers.setdefault(document.author, []).append(at)
@@ -140,7 +140,7 @@ class CaseTexts:
                 self.documents.append(Document(text=text, author=author))
 
     def cases(self, condition: Condition, most: int, seed: int) -> SimulatedCases | None:
-        """Cases under a condition, at most `most` of each class; None where they are too few."""
+        """Cases under a condition, at most `most` of each class; None if there are too few."""
         rng = np.random.default_rng(seed)
         whole = self.documents[: self._whole]
         try:
@@ -175,7 +175,7 @@ class CaseTexts:
     def _made(
         self, case: DrawnCase, condition: Condition, rng: np.random.Generator
     ) -> tuple[DrawnCase, tuple[list[int], list[int]]] | None:
-        """The texts of both sides under the condition; None where there are too few."""
+        """The texts of both sides under the condition; None if there are too few."""
         known, questioned = list(case.known), [case.questioned]
         author = self.documents[case.questioned].author
         if condition.questioned > 1:
@@ -206,12 +206,12 @@ class CaseTexts:
         return case, (known, questioned)
 
     def whole_texts(self, cases: SimulatedCases) -> Iterator[tuple[tuple[int, ...], ...]]:
-        """The whole texts of both sides of each case, in whatever order: to recognise it by."""
+        """The whole texts of both sides of each case, in any order, to identify the case by."""
         for sides in zip(cases.known.tolist(), cases.questioned.tolist(), strict=True):
             yield tuple(sorted(tuple(sorted(self._sources[at] for at in side)) for side in sides))
 
     def _apart(self, texts: Sequence[int], others: Sequence[int]) -> bool:
-        """Whether no text, and no work, is on both sides."""
+        """Whether no text and no work is on both sides."""
         works = {self.documents[at].work for at in texts} - {""}
         return not set(texts) & set(others) and not any(
             self.documents[at].work in works for at in others
@@ -223,12 +223,12 @@ class CaseTexts:
 
     @property
     def whole(self) -> int:
-        """How many of the first texts are whole ones."""
+        """The number of whole texts, which come first."""
         return self._whole
 
 
 def side_words(words: IntArray, cases: SimulatedCases) -> FloatArray:
-    """(cases,): the words a text, as their geometric mean, of the side with the shorter ones."""
+    """(cases,): the geometric mean of the words per text, on the side with the shorter texts."""
     sides = [np.log(words[side]).mean(axis=1) for side in (cases.known, cases.questioned)]
     return np.asarray(np.exp(np.minimum(*sides)))
 
@@ -238,7 +238,7 @@ def side_words(words: IntArray, cases: SimulatedCases) -> FloatArray:
 
 @dataclass(frozen=True)
 class CasePart(PairRows):
-    """Cases of one set under one condition, the genre known or not."""
+    """Cases of one set under one condition, with the genre known or unknown."""
 
     cases: Cases
     authors: npt.NDArray[np.str_]  # (cases, 2)
@@ -248,12 +248,12 @@ class CasePart(PairRows):
     def key(self) -> tuple[object, ...]:
         """Equal for parts that can be fitted together: known genres and sizes of populations."""
         pairs = self.cases.pairs
-        names = [one.genres.names if isinstance(one, PairGeometry) else None for one in pairs]
+        names = [pair.genres.names if isinstance(pair, PairGeometry) else None for pair in pairs]
         return *names, int(self.cases.conditions.population[0])
 
 
 def merged(parts: Sequence[CasePart]) -> list[tuple[CasePart, IntArray]]:
-    """The same cases in fewer parts, and of each case the number of the part that it was in."""
+    """The cases in fewer parts, and for each case the index of the part that it came from."""
     alike: dict[tuple[object, ...], list[int]] = {}
     for number, part in enumerate(parts):
         alike.setdefault(part.key, []).append(number)
@@ -267,7 +267,7 @@ def merged(parts: Sequence[CasePart]) -> list[tuple[CasePart, IntArray]]:
 
 
 class CaseMaker:
-    """What a model needs of the cases of a set to score them."""
+    """Everything that a model needs to score the cases of a set."""
 
     def __init__(
         self,
@@ -277,7 +277,7 @@ class CaseMaker:
         names: tuple[str, ...],
         numbers: dict[object, int],
     ) -> None:
-        """`names` are those of all sets; `numbers`, of the cases that were made so far."""
+        """`names` are those of all sets; `numbers` number all cases made so far."""
         self._material, self._names, self._numbers = material, names, numbers
         self._scorers: list[tuple[Scorer, list[MemberTexts]]] = [(scorer, scorer.tables(levs))]
         knows = [m.genres.names for m in scorer.members if isinstance(m, GenreMember)]
@@ -286,9 +286,10 @@ class CaseMaker:
             self._scorers.append((unknown, unknown.tables(levs, self._scorers[0][1])))
 
     def parts(self, cases: SimulatedCases) -> Iterator[CasePart]:
-        """The cases with the genre known and, where it can be, unknown.
+        """The cases with the genre known and, where possible, unknown.
 
-        With populations, each of which belongs to one case, half of the cases are seen either way.
+        With populations, each of which belongs to one case, half of the cases are scored either
+        way.
         """
         count = len(self._scorers)
         for number, (scorer, tables) in enumerate(self._scorers):
@@ -383,8 +384,8 @@ def read_sets(
             warnings.warn(
                 f"the truth names no authors for {unnamed:,} of the {len(texts):,} pairs of {name}:"
                 " each pair is taken to have its own, and whether the model was trained on them "
-                "cannot be checked. If it was, Bayes factors come out too sure; name the authors "
-                "if you can",
+                "cannot be checked. If it was, Bayes factors will be overconfident; name the "
+                "authors if you can",
                 AdHominemWarning,
                 stacklevel=3,
             )
@@ -394,32 +395,34 @@ def read_sets(
 def documents_of(name: str, texts: LabelledTexts) -> tuple[list[Document], int]:
     """The documents of a set, all with authors, and how many of its pairs do not name both.
 
-    Where the truth names no authors, each pair has its own; but a text that is in several pairs has
-    one author in all of them.
+    Where the truth names no authors, each pair is taken to have authors of its own, except that a
+    text in several pairs has the same author in all of them.
     """
-    documents = [one for one in texts if isinstance(one, Document)]
+    documents = [text for text in texts if isinstance(text, Document)]
     nameless = sum(not document.author for document in documents)
     if nameless:
         raise OptionError(
-            f"{nameless:,} of the {len(texts):,} texts of {name} have no author; expected all to: "
-            "a folder with one folder an author, for example"
+            f"{nameless:,} of the {len(texts):,} texts of {name} have no author; expected one "
+            "for each text: for example, a folder with one folder per author"
         )
-    pairs = [one for one in texts if isinstance(one, Pair)]
+    pairs = [text for text in texts if isinstance(text, Pair)]
     unlabelled = sum(pair.same_author is None for pair in pairs)
     if unlabelled:
-        raise OptionError(f"{unlabelled:,} of {len(pairs):,} pairs have no truth; expected all to")
+        raise OptionError(
+            f"{unlabelled:,} of {len(pairs):,} pairs have no truth; expected one for each"
+        )
     documents += [text for pair in pairs for text in (pair.first, pair.second)]
     unnamed = [pair for pair in pairs if not (pair.first.author and pair.second.author)]
     if not unnamed:
         return documents, 0
     author_of = {text.text: text.author for text in documents if text.author}
-    same: dict[str, str] = {}  # authors who are another one under a name that was made up
+    same: dict[str, str] = {}  # made-up names of authors, and whose they are
 
     def author(text: str) -> str:
-        name_of = author_of[text]
-        while name_of in same:
-            name_of = same[name_of]
-        return name_of
+        known_as = author_of[text]
+        while known_as in same:
+            known_as = same[known_as]
+        return known_as
 
     for at, pair in enumerate(unnamed):
         sides = pair.first.text, pair.second.text

@@ -1,4 +1,4 @@
-"""Teach a model, without training it again: further genres, what prose is, how machines write."""
+"""Teach a model without training it again: further genres, what prose is, how machines write."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _Text = TypeVar("_Text")
 
 @dataclass(frozen=True)
 class LearntGenres:
-    """What a model knows now."""
+    """The genres that a model knows now."""
 
     texts: dict[str, int]  # that each new genre was learnt from
     genres: tuple[str, ...]  # all
@@ -59,11 +59,11 @@ def learn_genres(
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> LearntGenres:
-    """Add the mean LEV of each set of texts to the genres of a model, by the name of the set.
+    """Add the mean LEV of each set of texts to the genres of a model, named after the set.
 
-    The more genres a model knows, the better it guesses that of two texts where no population is
-    given. Their authors need not be known, but none of them should be among those that the model is
-    calibrated or tested with. Calibrate the model again afterwards.
+    The more genres a model knows, the better it estimates the genre of two texts that are compared
+    without a population. The authors need not be known, but none of them should be among those that
+    the model is calibrated or tested with. Calibrate the model again afterwards.
     """
     folder = changeable_folder(folder)
     with locked(folder):
@@ -107,7 +107,7 @@ def learn_genres(
 
 @dataclass(frozen=True)
 class LearntProse:
-    """What was learnt, and how many of the parts of each genre's texts would be called foreign."""
+    """What prose is like, and how many samples of each genre would be called foreign."""
 
     model: Path
     texts: dict[str, int]  # by genre
@@ -123,16 +123,16 @@ def learn_prose(
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> LearntProse:
-    """Learn what prose is like from corpora, each a genre, and save it in the model's folder.
+    """Learn what prose is like from corpora, one per genre, and save it in the model's folder.
 
-    Up to so many `texts` of each are taken, by chance. They should be prose, of all genres that the
-    model is used for: what is unlike all of them will be called foreign. A few texts that are
-    none do no harm: the farthest of each genre are left out.
+    At most `texts` texts of each are drawn at random. They should be prose, of all genres that the
+    model is used for: texts unlike all of them will be called foreign. A few texts that are not
+    prose do no harm: the farthest of each genre are left out.
     """
     folder = changeable_folder(model)
     tokenizer = load(folder).lead.tokenizer
     with locked(folder):
-        sources = _drawn(corpora, texts, "reading", skipped, watch)
+        sources = _sampled(corpora, texts, "reading", skipped, watch)
         genres = {name: [document.text for document in drawn] for name, drawn in sources}
         lexicon = learn_lexicon(genres, tokenizer)
         with watch("learning", sum(map(len, genres.values()))) as on_texts:
@@ -152,10 +152,10 @@ def learn_prose(
 
 @dataclass(frozen=True)
 class LearntMachineLook:
-    """What was learnt: the shares of texts that look machine-written, if they are unknown.
+    """The detector of machine-written texts, and the shares of unseen texts that it flags.
 
-    Texts by a machine are judged by what was learnt from the other sources alone, those of a genre
-    by what was learnt without it.
+    Texts by a machine are scored by a detector that was fitted to the other sources only, texts of
+    a genre by one that was fitted without this genre.
     """
 
     model: Path
@@ -174,19 +174,19 @@ def learn_machine_look(
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> LearntMachineLook:
-    """Learn it from corpora by people, each a genre, and from texts by machines.
+    """Learn how machines write, from corpora by people, one per genre, and texts by machines.
 
-    Up to so many `texts` of each source are taken, by chance; those of fewer than 200 words and
-    marks are left out. What was learnt is saved in the model's folder.
+    At most `texts` texts of each source are drawn at random; those of fewer than 200 words and
+    punctuation marks are left out. The result is saved in the model's folder.
     """
     folder = changeable_folder(model)
     verifier = load(folder)
     if all(member.scorer.is_sparse for member in verifier.members):
-        raise OptionError(f"{folder.name} has sparse LEVs alone; expected a member with dense ones")
+        raise OptionError(f"{folder.name} has only sparse LEVs; expected a member with dense ones")
     with locked(folder), encoder(folder, verifier, jobs) as encode:
         groups: list[dict[str, FloatArray]] = []
         for title, sources in (("people", corpora), ("machines", machines)):
-            drawn = dict(_drawn(sources, texts, f"reading {title}", skipped, watch))
+            drawn = dict(_sampled(sources, texts, f"reading {title}", skipped, watch))
             encoded = {}
             with watch(f"encoding {title}", sum(map(len, drawn.values()))) as on_documents:
                 for name, documents in drawn.items():
@@ -213,10 +213,10 @@ def learn_machine_look(
     return LearntMachineLook(folder, counts, detected, alarms)
 
 
-def _drawn(
+def _sampled(
     corpora: Corpora, most: int, title: str, skipped: list[InputError] | None, watch: Watch
 ) -> Iterator[tuple[str, list[Document]]]:
-    """The name of each source, and texts of it, by chance."""
+    """The name of each source, and a random sample of its texts."""
     with reading(corpora, title, watch) as (sources, on_bytes):
         check_names(sources)
         for source in sources:
@@ -232,7 +232,7 @@ def _drawn(
 
 
 def draw_some(texts: Iterable[_Text], most: int) -> list[_Text]:
-    """So many texts of a stream that is read once, each as likely as the others."""
+    """A uniform random sample of a stream that is read once."""
     chance = random.Random(0)
     drawn: list[_Text] = []
     for number, text in enumerate(texts):

@@ -1,4 +1,4 @@
-"""The training of one member, from its first step, or its last checkpoint, to its model folder."""
+"""The training of one member, from its first step or its last checkpoint to its model folder."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ from adhominem.training.fit_genres import (
 
 
 def train_member(task: Task[Config]) -> Path:
-    """Train to the end, from wherever the run stands; returns the model's folder."""
+    """Train to the end, from wherever the run stands; the model's folder is returned."""
     if task.config.loss.in_batch_negatives and task.config.training.masks == "pair":
         raise OptionError(
-            "with in_batch_negatives, documents of one pair would be known by their dropout "
+            "with in_batch_negatives, documents of one pair could be recognised by their dropout "
             "masks; expected training.masks=document"
         )
     done = task.folder / "model"
@@ -76,7 +76,7 @@ def train_member(task: Task[Config]) -> Path:
 
 @torch.no_grad()
 def score_pairs(model: SiameseModel, data: DeviceCorpus) -> PairScores:
-    """The Bayes factor, the distance and the cosine of each pair of a dev set."""
+    """The Bayes factor, the distance and the cosine of each pair in a dev set."""
     assert data.same_author is not None
     levs = encode_documents(model, data, np.arange(len(data.lengths)))  # (documents, lev_size)
     factors = model.two_covariance(levs[0::2], levs[1::2])  # (pairs,)
@@ -93,7 +93,7 @@ def score_pairs(model: SiameseModel, data: DeviceCorpus) -> PairScores:
 
 
 def pick_device(name: str) -> torch.device:
-    """The device of this name; `auto` is the GPU where there is one."""
+    """The device of this name; `auto` is the GPU if there is one."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name.partition(":")[0] not in ("cpu", "cuda"):
@@ -173,12 +173,12 @@ class _NetworkRun:
         self._report(event)
 
     def _epoch_event(self, rate: float) -> Event:
-        """The losses and dev scores of an epoch; its weights are kept if none were better."""
+        """The losses and dev scores of an epoch; its weights are kept if they are the best."""
         progress = self.progress
         scored = {name: score_pairs(self.model, pairs) for name, pairs in self.dev.items()}
         scores = {name: summarise(pair_scores) for name, pair_scores in scored.items()}
         scores = distributed.from_first(scores)
-        # Judged by what was learnt.
+        # Evaluated by what was learnt.
         measure = "cosine_auc" if self.task.config.loss.by_cosine else "bayes_factor_auc"
         mean = float(np.mean([row[measure] for row in scores.values()])) if scores else None
         if mean is None or mean > progress.best_score:
@@ -212,7 +212,7 @@ class _NetworkRun:
             self.task.on_event(event)
 
     def write(self, done: Path, log: list[Event]) -> None:
-        """The best weights as a model folder, with the log and the entropy curves."""
+        """Write the best weights as a model folder, with the log and the entropy curves."""
         task, best_epoch = self.task, self.progress.best_epoch
         scores = log[best_epoch]["dev"]
         self.model.load_state_dict(self.best)
@@ -250,5 +250,5 @@ class _NetworkRun:
             )
 
     def _levs(self, documents: IntArray) -> Array32:
-        """(documents, lev_size): the LEVs of training texts, as at inference."""
+        """(documents, lev_size): the LEVs of training texts, computed as at inference."""
         return encode_documents(self.model, self.data, documents).cpu().numpy()

@@ -39,7 +39,7 @@ from adhominem.training.fit_genres import (
 
 
 def train_ngrams(task: Task[NgramConfig], output: Path) -> None:
-    """Learn and write the model. A run that was stopped goes on with the stage it was in."""
+    """Learn and write the model. A run that was stopped resumes with its current stage."""
     run = _NgramRun(task)
     weights = run.learn()
     with write_folder(output) as folder:
@@ -66,7 +66,7 @@ class _NgramRun:
         )
 
     def _table(self) -> NgramTable:
-        """Which n-grams are counted: the most frequent ones, of all texts or of a sample."""
+        """The n-grams that are counted: the most frequent ones in all texts or in a sample."""
         corpus, training = self.task.corpus, self.config.training
         documents = np.repeat(np.arange(len(corpus)), corpus.lengths)  # (tokens,)
         tokens = np.asarray(corpus.tokens)
@@ -88,18 +88,18 @@ class _NgramRun:
         trainer, size = self.trainer, self.config.lev_size
         # An n-gram's weight is a factor: the mean of several is that of their logarithms.
         weights = np.exp(self._stage("weights", lambda run: trainer.learn_weights(run).log()))
-        sent = torch.from_numpy(weights).to(self.task.device)
+        weights_on_device = torch.from_numpy(weights).to(self.task.device)
         if self.config.form == "profile":
-            self._evaluate_mean(sent, lambda values, training: [values])
-            importance = self._importance(sent)
+            self._evaluate_mean(weights_on_device, lambda values, training: [values])
+            importance = self._importance(weights_on_device)
             dimension, sign = shared_dimensions(importance, size, self.config.training.seed)
             return {"weights": weights, "dimension": dimension, "sign": sign}
-        start = cache(lambda: trainer.start_projection(sent, size))  # of all runs
+        start = cache(lambda: trainer.start_projection(weights_on_device, size))  # of all runs
         projection = self._stage(
-            "projection", lambda run: trainer.learn_projection(sent, start(), run)
+            "projection", lambda run: trainer.learn_projection(weights_on_device, start(), run)
         )
         learnt = torch.from_numpy(projection).to(self.task.device)
-        self._evaluate_mean(sent, lambda values, training: [values @ learnt])
+        self._evaluate_mean(weights_on_device, lambda values, training: [values @ learnt])
         whole, scale = eight_bits(projection)
         return {"weights": weights, "projection": whole, "projection_scale": scale}
 
@@ -110,7 +110,7 @@ class _NgramRun:
         return total / np.float32(runs)
 
     def _run(self, name: str, run: int, learn: Callable[[int], torch.Tensor]) -> Array32:
-        """The result of a run of a stage, kept on disk: after a stop it need not be done again."""
+        """The result of a run of a stage, kept on disk: after a stop it is not repeated."""
         path = self.task.folder / f"{name}-{run}.npy"
         if not path.exists():
             self._forget(self.trainer.title(name, run))
@@ -120,7 +120,7 @@ class _NgramRun:
         return np.asarray(np.load(path))
 
     def _evaluate_mean(self, weights: torch.Tensor, levs: Forms) -> None:
-        """What dev says of the mean of several runs. Of a single one it has said it."""
+        """Evaluate the mean of several runs on dev; a single run has been evaluated before."""
         runs = self.config.training.runs
         title = f"mean of {runs} runs"
         if runs > 1 and self.task.dev:
@@ -128,7 +128,7 @@ class _NgramRun:
             self.trainer.evaluate(weights, levs, stage=title)
 
     def _forget(self, title: str) -> None:
-        """What begins again leaves the log; a crash may have left half a line."""
+        """Remove a stage that starts over from the log; a crash may have left half a line."""
         lines = self._log.read_text("utf-8").splitlines(keepends=True)
         whole = [line for line in lines if line.endswith("\n")]
         with write_whole(self._log) as file:

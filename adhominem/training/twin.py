@@ -1,10 +1,11 @@
-"""Take over the calibration of a twin: of the same model, trained on fewer authors.
+"""Take over the calibration of a twin: the same model, trained on fewer authors.
 
 Authors that a model was trained on cannot calibrate it: it is surer of them than of others. So some
-are kept back, and it never learns from these. A twin saves them: it is trained on a part of the
-authors and calibrated by the rest; the model itself is trained on all, with the same settings, and
-its scores are taken to be worth what the twin's are. It has seen more authors, so if anything it
-ranks better than they say. Whether that holds can be checked with authors that neither has seen.
+authors would have to be kept back, and the model would never learn from them. A twin avoids this:
+it is trained on a part of the authors and calibrated with the rest; the model itself is trained on
+all, with the same settings, and its scores are assumed to be worth what the twin's are. It has seen
+more authors, so if anything it ranks better than its calibration says. Whether that holds can be
+checked with authors that neither has seen.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from adhominem.training.calibrate import CalibrationReports
 
 
 def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReports:
-    """Give a model the calibration of its twin; what is returned are the twin's reports.
+    """Give a model the calibration of its twin, whose reports are returned.
 
     Both must have the same members, of the same size, that know the same genres.
     """
     folder = changeable_folder(folder, "calibrate")
     files = ModelFiles(model_folder(twin))
     with locked(folder):
-        model, other = read_folder(folder), read_folder(files)
+        model, twin_model = read_folder(folder), read_folder(files)
         validation, reports = read_validation(files), read_reports(files)
-        if other.calibration is None or validation is None or reports is None:
+        if twin_model.calibration is None or validation is None or reports is None:
             raise OptionError(f"{files.folder} is not calibrated; calibrate it first")
         if read_evidence(files, population=False).twin:
             raise OptionError(
@@ -48,28 +49,29 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
             )
         if real_path(folder) == real_path(files.folder):
             raise OptionError(f"{folder} cannot be its own twin; expected another model")
-        _check_twins(model.models, other.models)
-        taken = CalibrationReports(other.calibration, *reports)
+        _check_twins(model.models, twin_model.models)
+        calibration_reports = CalibrationReports(twin_model.calibration, *reports)
         card = read_card(folder)
         write_calibration(
             folder,
-            other.calibration,
+            twin_model.calibration,
             *reports,
             adhominem.__version__,
             validation,
-            twin=other.sha256,
-            card=card and calibrated_card(card, other.calibration, *reports, validation, twin=True),
+            twin=twin_model.sha256,
+            card=card
+            and calibrated_card(card, twin_model.calibration, *reports, validation, twin=True),
         )
-    return taken
+    return calibration_reports
 
 
 def _check_twins(models: Sequence[AnyModel], twins: Sequence[AnyModel]) -> None:
-    """An OptionError unless both have the same members, which know the same genres."""
+    """Raise an OptionError unless both have the same members, which know the same genres."""
     members = [
-        [(type(one), one.config.lev_size, _genres(one)) for one in models_of]
+        [(type(member), member.config.lev_size, _genres(member)) for member in models_of]
         for models_of in (models, twins)
     ]
-    names = [[one.folder.name for one in models_of] for models_of in (models, twins)]
+    names = [[member.folder.name for member in models_of] for models_of in (models, twins)]
     if members[0] != members[1] or (len(models) > 1 and names[0] != names[1]):
         raise OptionError(
             "these models are not twins; expected the same members, of the same sizes and with the "

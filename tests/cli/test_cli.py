@@ -406,7 +406,10 @@ def test_train_without_dev_and_with_resume(small_data: SmallData, tmp_path: Path
             "ngram-profile, tiny-ngrams",
         ),
         (["--set", "encoder.size=3"], "there is no setting 'encoder.size'; expected one of: "),
-        (["--set", "lev_size"], "'lev_size' is not a setting; expected one like encoder.lev_size=80"),
+        (
+            ["--set", "lev_size"],
+            "'lev_size' is not a setting; expected one like encoder.lev_size=80",
+        ),
         (["--set", "training.patience=0"], "config.training.patience is 0; expected 1 to"),
         (
             ["--set", "training.checkpoint_minutes=-1"],

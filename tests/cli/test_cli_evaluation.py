@@ -46,7 +46,7 @@ def test_evaluate_prints_every_measure_with_its_interval(pairs: Path, answers: P
     for measure in MEASURES.values():
         assert measure.title in done.stdout
     assert "by resampling authors 20 times" in done.stdout
-    assert "the log odds of the values stand for them" in done.stdout
+    assert "the log odds of the values replace them" in done.stdout
 
 
 def test_evaluate_as_json_has_the_same_numbers_for_the_same_seed(

@@ -196,7 +196,7 @@ BAD_VALUES += [[0.5, 0.5], [[0.5]], [2], ["0.5"]]
 @pytest.mark.parametrize("value", [*BAD_VALUES, pytest.param(HUGE, id="huge")])
 def test_a_value_that_is_no_probability_is_named(tmp_path: Path, value: Any) -> None:
     path = write_lines(tmp_path / "answers.jsonl", with_change(1, value=value))
-    with pytest.raises(AnswersError, match="no number from 0 to 1") as caught:
+    with pytest.raises(AnswersError, match="not a number from 0 to 1") as caught:
         load_answers(path, TRUTH)
     assert caught.value.path == str(path)
     bare = value[0] if isinstance(value, list) and len(value) == 1 else value
@@ -206,7 +206,7 @@ def test_a_value_that_is_no_probability_is_named(tmp_path: Path, value: Any) -> 
 
 def test_a_missing_value_is_named(tmp_path: Path) -> None:
     rows = [GOOD[0], {"id": "b"}, GOOD[2]]
-    with pytest.raises(AnswersError, match="1 values that are no number from 0 to 1: b: None"):
+    with pytest.raises(AnswersError, match="1 values that are not a number from 0 to 1: b: None"):
         load_answers(write_lines(tmp_path / "answers.jsonl", rows), TRUTH)
 
 
@@ -231,8 +231,8 @@ def test_bayes_factors_in_only_some_answers_are_refused(tmp_path: Path) -> None:
     ("rows", "problems"),
     [
         (GOOD[:1], ["2 pairs without an answer: b, c", "--missing-as-unanswered"]),
-        ([*GOOD, GOOD[1]], ["1 ids that come twice: b"]),
-        ([*GOOD, GOOD[1], GOOD[1]], ["1 ids that come twice: b"]),
+        ([*GOOD, GOOD[1]], ["1 ids that occur twice: b"]),
+        ([*GOOD, GOOD[1], GOOD[1]], ["1 ids that occur twice: b"]),
         ([*GOOD, {"id": "d", "value": 0.1}], ["1 ids that the truth does not have: d"]),
         (with_change(2, id="C"), ["without an answer: c", "truth does not have: C"]),
     ],
@@ -267,7 +267,7 @@ def test_all_that_is_wrong_is_told_at_once_and_long_lists_are_cut(tmp_path: Path
     told = str(caught.value)
     assert f"13 pairs without an answer: {', '.join(ids[1:11])}, ...;" in told
     assert "ids that the truth does not have: x;" in told
-    assert "no number from 0 to 1: pair 00: 2" in told
+    assert "not a number from 0 to 1: pair 00: 2" in told
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def changed(change: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "no validation study, or it is damaged"),
+        ("", "not a validation study, or it is damaged"),
         ("[" * 99_999, "nested too deeply"),
         ("{}", "study is not of schema 1"),
         (changed(lambda data: data.update(schema=2)), "not of schema 1"),
@@ -175,17 +175,17 @@ def changed(change: Any) -> str:
         ),
         (
             changed(lambda data: data["cases"][0].update(known=[999])),
-            "case 1 names texts that are not there",
+            "case 1 names texts that do not exist",
         ),
         (changed(lambda data: data["cases"][0].update(known=[])), "case 1 names texts"),
         (changed(lambda data: data["cases"][0].update(questioned=-1)), "expected 0 or more"),
         (
             changed(lambda data: data["cases"][1].update(same_author=True)),
-            "the sides of case 2 do not go together",
+            "the sides of case 2 do not match",
         ),
         (
             changed(lambda data: data["cases"][0].update(known=[0])),
-            "the sides of case 1 do not go together",
+            "the sides of case 1 do not match",
         ),
         (changed(lambda data: data.update(cases=[])), "cases of both classes are expected"),
     ],

@@ -82,7 +82,7 @@ def test_a_collection_that_is_behind_is_refused_and_brought_up_to_date(
 ) -> None:
     author = rich_rows("letters", 30, 4, "-index-")[0]["author"]
     index_files([], folder, model=mixed_folder, remove=[author], trials=0)
-    with pytest.raises(IndexFolderError, match=r"is not what the index in .* is now; run"):
+    with pytest.raises(IndexFolderError, match=r"does not match the index in .*; run"):
         Searcher(address, mixed)
     index_files([], folder, model=mixed_folder, milvus=address, trials=0)
     searcher = Searcher(address, mixed)
@@ -130,7 +130,7 @@ def test_a_collection_of_somebody_else_is_not_dropped(
     address = f"milvus://{tmp_path / 'theirs.db'}/forum"
     engine = MilvusEngine(MilvusAddress.of(address))
     engine.create(properties, 4)
-    with pytest.raises(IndexFolderError, match="holds something else than an index"):
+    with pytest.raises(IndexFolderError, match="holds something other than an index"):
         index_files([], folder, model=mixed_folder, milvus=address, trials=0)
     assert engine.about() == {}
 

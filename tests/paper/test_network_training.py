@@ -246,7 +246,9 @@ def test_in_batch_negatives_with_masks_of_pairs_are_refused_before_any_work(
     small_data: SmallData, small_config: Config, tmp_path: Path
 ) -> None:
     config = small_config.with_settings(["loss.in_batch_negatives=1", "training.masks=pair"])
-    with pytest.raises(OptionError, match=r"known by their dropout masks; expected training.masks"):
+    with pytest.raises(
+        OptionError, match=r"recognised by their dropout masks; expected training.masks"
+    ):
         train(small_data.corpus, {}, tmp_path / "model", config=config, device="cpu")
     assert not list(tmp_path.iterdir())
 

@@ -249,4 +249,4 @@ def test_a_map_makes_no_statement_on_texts_in_another_language(verifier: Verifie
     assert drawn.log10_bayes_factors[0, 1] != 0
     (told,) = [remark for remark in drawn.remarks if remark.startswith("no statement is made")]
     assert "text 2" in told
-    assert "they tell nothing of who wrote them" in told
+    assert "they say nothing about who wrote them" in told

@@ -221,7 +221,7 @@ def test_a_model_that_does_not_say_whom_it_was_trained_on_is_warned_of(
     model: Path, pairs: Path
 ) -> None:
     (model / "training_authors.txt").unlink()
-    with pytest.warns(AdHominemWarning, match="does not say whom"):
+    with pytest.warns(AdHominemWarning, match="does not name the authors"):
         calibrate_model(model, {"pairs": list(read_pairs(pairs))})
 
 

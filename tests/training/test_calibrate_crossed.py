@@ -17,7 +17,7 @@ from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.members import GenreMember
 from adhominem.score.products import MemberTexts
 from adhominem.score.three_level import Evidence
-from adhominem.training.calibrate import _Fitting, _widened
+from adhominem.training.calibrate import _CalibrationFit, _widened
 from adhominem.training.simulate import CasePart, merged
 
 Authors = npt.NDArray[np.str_]  # (cases, 2)
@@ -61,9 +61,9 @@ def part_of(
     return CasePart(Cases(evidence, conditions, same), authors, condition)
 
 
-def fitting(*parts: CasePart) -> _Fitting:
+def fitting(*parts: CasePart) -> _CalibrationFit:
     members: Any = (None,) * MEMBERS
-    return _Fitting(members, parts)
+    return _CalibrationFit(members, parts)
 
 
 def drawn_authors(seed: int, cases: int, name: str = "", count: int = 25) -> Authors:
@@ -136,7 +136,7 @@ def test_what_is_said_of_a_case_does_not_depend_on_its_label(sets: int) -> None:
 def test_authors_too_few_to_judge_each_other_are_refused() -> None:
     authors = drawn_authors(0, 200, count=8)
     authors[100:, 0] = authors[0, 0]  # all cases by two authors have one in common
-    with pytest.raises(OptionError, match=r"by 8 authors, too few to check some by the others"):
+    with pytest.raises(OptionError, match=r"by 8 authors, too few for cross-validation"):
         _ = fitting(part_of("one", ("one",), authors, 0)).crossed
 
 

@@ -315,7 +315,7 @@ def test_a_run_with_other_settings_or_data_is_not_resumed(
     corpus, dev, output = small_data.corpus, small_data.dev, tmp_path / "model"
     with pytest.raises(KeyboardInterrupt):
         train(corpus, dev, output, config=small_config, device="cpu", on_event=stop)
-    with pytest.raises(OptionError, match="holds an unfinished run; go on with it by --resume"):
+    with pytest.raises(OptionError, match="holds an unfinished run; continue it with --resume"):
         train(corpus, dev, output, config=small_config, device="cpu")
     other = small_config.with_setting("encoder.lev_size=6")
     labels = replace(corpus.labels, author=corpus.labels.author[::-1].copy())

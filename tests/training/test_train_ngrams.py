@@ -355,7 +355,7 @@ def test_a_run_with_other_settings_or_data_is_not_resumed(
     ):
         with pytest.raises(CheckpointError, match="unfinished run with other data or settings"):
             again(ngram_run, output, resume=True, **changed)
-    with pytest.raises(OptionError, match="holds an unfinished run; go on with it by --resume"):
+    with pytest.raises(OptionError, match="holds an unfinished run; continue it with --resume"):
         again(ngram_run, output)
     assert_same_folder(work, tmp_path / "before")
     again(ngram_run, output, resume=True)

@@ -120,7 +120,7 @@ def cluster_corpus(corpus: str | Path, **options: Any) -> Clustering:
 
     Options are the settings of `HowManyWriters`, a `population` as in `map_corpus`, and what
     `answer_files` takes. By default the population is the texts themselves, if they are many
-    enough (`FEWEST_OF_THEIR_OWN`), and otherwise none. Where authors are known, the clusters are
+    enough (`FEWEST_FOR_POPULATION`), and otherwise none. Where authors are known, the clusters are
     measured by them.
     """
     clustering: Clustering = answer_files(HowManyWriters, texts=corpus, **options)

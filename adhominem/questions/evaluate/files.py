@@ -53,10 +53,9 @@ def evaluate_files(
     """Measure answers to a pair set; with a `model`, also its own answers to the texts in `pairs`.
 
     With `pairs`, there are measures by topic and by length, too. `population` is that of `predict`.
-    `output` gets a folder with a page, figures and the numbers, and with the
-    entropy curves of a model's `training` log.
-    `jobs` and `device` are how the model's answers are found, as in `predict`.
-    `resamples` is the number of resamples for the 95% intervals.
+    `output` is a folder for a page, figures and the numbers, and for the entropy curves of a
+    model's `training` log. `jobs` and `device` determine how the model's answers are computed, as
+    in `predict`. `resamples` is the number of resamples for the 95% intervals.
     """
     if output is not None:
         output = check_output(Path(output))
@@ -132,9 +131,10 @@ def table(
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> ScoreTable:
-    """Score every pair set with every model; AUC, c@1, F0.5u, F1 and overall as in the paper.
+    """Score every pair set with every model: AUC, c@1, F0.5u, F1 and overall, as in the paper.
 
-    The pair sets are given by name, or as paths; what cannot be read there goes to `skipped`.
+    The pair sets are given by name, or as paths; pairs that cannot be read are appended to
+    `skipped`.
     """
     sets = read_pair_sets(sets, skipped)
     if not with_topics:
@@ -172,7 +172,7 @@ def _labels(name: str, pairs: Sequence[Pair]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class BaselineAnswers:
-    """Where the answers of a baseline are, and how many."""
+    """The file of a baseline's answers, and how many there are."""
 
     output: Path
     answers: int
@@ -190,8 +190,8 @@ def baseline_files(
 ) -> BaselineAnswers:
     """Answer a pair set by the baseline naive, compression or delta, and write `answers.jsonl`.
 
-    `train` are pair sets with their truth, to learn from. Where not a single pair can be read, that
-    is an error; with `force`, a file without answers is written.
+    `train` are pair sets with their truth, to learn from. If not a single pair can be read, this
+    raises; with `force`, a file without answers is written.
     """
     with noting_inputs():
         known = [pair for path in train for pair in read_pairs(path, skipped=skipped)]

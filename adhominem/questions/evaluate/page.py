@@ -1,6 +1,6 @@
-"""What `adhominem evaluate -o FOLDER` leaves: figures, the numbers, and a page with all of it.
+"""The folder that `adhominem evaluate -o` writes: figures, numbers, and a page with all of them.
 
-The page is a single HTML file that fetches nothing from anywhere.
+The page is a single HTML file that fetches nothing.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def write_evaluation(
 
 
 def tippett_plots(systems: Sequence[Answers]) -> list[Picture]:
-    """The Tippett plot of each system, the one that studies and reports have, too."""
+    """The Tippett plot of each system, in the same form as in studies and reports."""
     plots = []
     for number, answers in enumerate(systems, start=1):
         svg = str(tippett(answers.log_bayes_factor, answers.same_author))
@@ -98,7 +98,7 @@ def write_page(
 
 
 def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
-    """All remarks; one that several systems have comes once, even with different numbers."""
+    """All remarks; one that several systems share comes once, even with different numbers."""
     if len(evaluations) == 1:
         return list(evaluations[0].remarks)
     about: dict[str, list[str]] = {}  # the systems, and the number of each
@@ -116,7 +116,7 @@ def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def _parts(evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
-    """Same topic, cross topic, by length: whatever parts were measured apart."""
+    """The parts that were measured separately: same topic, cross topic, by length."""
     parts = []
     for name in dict.fromkeys(name for evaluation in evaluations for name in evaluation.groups):
         measured = [evaluation for evaluation in evaluations if name in evaluation.groups]
@@ -139,7 +139,7 @@ def _parts(evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
 
 
 def _cells(name: str, evaluations: Sequence[Evaluation]) -> list[dict[str, Any]]:
-    """A measure of each system; the best number stands out, if there is another."""
+    """A measure of each system, with the best number highlighted if there are several."""
     higher_is_better = MEASURES[name].higher_is_better
     # Rounded: no bold 0.000 beside a plain one.
     numbers = [round(evaluation.measures[name], 3) for evaluation in evaluations]

@@ -68,17 +68,17 @@ class Projection:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far Bayes factors and the authors' names agree, in pairs of documents."""
+    """How far Bayes factors and authors' names agree, in pairs of documents."""
 
     one_name: int  # pairs under one name
-    one_name_above: int  # of them, with a Bayes factor above 1
+    one_name_above: int  # of these, with a Bayes factor above 1
     two_names: int
     two_names_below: int  # of them, with a Bayes factor below 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CorpusMap:
-    """All that the pictures of a corpus are drawn from."""
+    """All data that the pictures of a corpus are drawn from."""
 
     corpus: str
     documents: tuple[MappedDocument, ...]
@@ -88,7 +88,7 @@ class CorpusMap:
     joins: tuple[Join, ...]  # by log10 Bayes factor
     order: tuple[int, ...]  # of the documents beside the tree
     linkage: str
-    population: str  # `input`: the documents themselves; `none`; or where it was read
+    population: str  # `input` for the documents themselves; `none`; or its path
     population_texts: int  # 0: none
     bounds: tuple[float, float] | None  # log10 Bayes factors beyond are not reported
     calibrated: bool
@@ -97,7 +97,7 @@ class CorpusMap:
     model: str
     model_sha256: str
     version: str
-    clusters: tuple[Cluster, ...] = ()  # groups by evidence, if they were looked for
+    clusters: tuple[Cluster, ...] = ()  # groups by evidence, if requested
     prior_same_author: float | None = None  # that the groups rest on
 
     @cached_property
@@ -107,17 +107,17 @@ class CorpusMap:
         names = np.array([document.author for document in self.documents])
         known = (names[first] != "") & (names[second] != "")
         first, second = first[known], second[known]
-        one = names[first] == names[second]
+        same_name = names[first] == names[second]
         factors = self.log10_bayes_factors[first, second]
         return Agreement(
-            int(one.sum()),
-            int((factors[one] > 0).sum()),
-            int((~one).sum()),
-            int((factors[~one] < 0).sum()),
+            int(same_name.sum()),
+            int((factors[same_name] > 0).sum()),
+            int((~same_name).sum()),
+            int((factors[~same_name] < 0).sum()),
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings; of the Bayes factors, those below the diagonal."""
+        """The map as plain lists, numbers and strings; only Bayes factors below the diagonal."""
         table = self.log10_bayes_factors.round(_DIGITS)
         data = to_json(self)
         nearest = data.pop("nearest")
@@ -149,10 +149,10 @@ def map_documents(
     remarks: Sequence[str] = (),
     watch: Watch = lambda what, total: nullcontext(lambda count: None),
 ) -> CorpusMap:
-    """Draw up the map of documents from their LEVs (documents, lev_size).
+    """The map of documents from their LEVs (documents, lev_size).
 
-    With a `prior_same_author`, groups by evidence are looked for, as `cluster` does. `remarks` go
-    before those that are made here. t-SNE is added where scikit-learn is installed.
+    With a `prior_same_author`, documents are grouped by evidence, as `cluster` does. `remarks`
+    precede those that are made here. t-SNE is added if scikit-learn is installed.
     """
     if not documents:
         raise OptionError("there is no document to draw; expected one or more")
@@ -176,8 +176,8 @@ def map_documents(
     unbounded = stated(scored.unbounded, no_statement)
     factors = stated(scored.log_bayes_factor, no_statement)
     log10 = factors / _LOG_10
-    # Bounds make strong Bayes factors equal. Which of them come first, the unbounded ones decide:
-    # they count for a millionth, too little to be seen in a number.
+    # Bounds make strong Bayes factors equal. The unbounded ones decide their order:
+    # they count for a millionth, too little to show in a number.
     ranked = log10 + _TIES * unbounded / max(float(np.nanmax(np.abs(unbounded), initial=0)), 1.0)
     joins = join_all(ranked, linkage)
     clusters: tuple[Cluster, ...] = ()
@@ -196,7 +196,7 @@ def map_documents(
         *remarks,
         *remarks_on_foreign(
             [document.name for document in compress(mapped, no_statement)],
-            "they tell nothing of who wrote them",
+            "they say nothing about who wrote them",
         ),
         *remarks_of(mapped, documents, population is not None),
         *remarks_on_population(verifier, population, scored),
@@ -225,10 +225,10 @@ def map_documents(
 
 
 def lev_products(parts: Sequence[Rows], population: Population | None) -> FloatArray:
-    """(documents, documents): scalar products of what the points stand for.
+    """(documents, documents): scalar products of the LEVs that the points represent.
 
-    `parts` are the LEVs (documents, lev_size) of each member. Each is centred and of unit length,
-    so that no member outweighs another by the size of its numbers.
+    `parts` are the LEVs (documents, lev_size) of each member. Each is centred and scaled to unit
+    length, so that no member outweighs another by the size of its numbers.
     """
     total = np.zeros((len(parts[0]), len(parts[0])))
     at = 0
@@ -246,7 +246,7 @@ def lev_products(parts: Sequence[Rows], population: Population | None) -> FloatA
 def projections(
     table: FloatArray, seed: int, on_picture: Callable[[int], None] = lambda count: None
 ) -> tuple[Projection, ...]:
-    """All that can be drawn of documents with these scalar products (documents, documents)."""
+    """All projections of documents with these scalar products (documents, documents)."""
     pca = principal_components(table)
     drawn = [pca]
     on_picture(1)
@@ -256,7 +256,7 @@ def projections(
     distances = np.sqrt(np.maximum(squares + squares[:, None] - 2 * table, 0))
     np.fill_diagonal(distances, 0)
     start = pca.places / max(float(pca.places[:, 0].std()), 1e-12)
-    with warnings.catch_warnings(action="ignore"):  # of things that we want just so
+    with warnings.catch_warnings(action="ignore"):  # about choices that are deliberate here
         places = _t_sne(distances, start, seed)
     if places is not None and np.isfinite(places).all():
         drawn.append(Projection("t-SNE", places))
@@ -307,7 +307,7 @@ def _nearest(ranked: FloatArray) -> tuple[tuple[int, ...], ...]:
 
 
 def stated(log_bayes_factors: FloatArray, no_statement: BoolArray) -> FloatArray:
-    """(texts, texts): from those of all pairs (pairs,); 0 where no statement is made on a text."""
+    """(texts, texts): log Bayes factors from those of all pairs (pairs,); 0 without a statement."""
     factors = square(log_bayes_factors)
     factors[no_statement] = factors[:, no_statement] = 0.0
     np.fill_diagonal(factors, np.nan)
@@ -315,7 +315,7 @@ def stated(log_bayes_factors: FloatArray, no_statement: BoolArray) -> FloatArray
 
 
 def remarks_on_foreign(names: Sequence[str], meaning: str) -> Iterator[str]:
-    """Texts on which no statement is made, and what that means for the result."""
+    """A remark on texts without a statement, and what that means for the result."""
     if names:
         yield (
             "no statement is made on texts that are not running prose of a kind that the model "
@@ -326,7 +326,7 @@ def remarks_on_foreign(names: Sequence[str], meaning: str) -> Iterator[str]:
 def remarks_of(
     mapped: Sequence[MappedDocument], documents: Sequence[Document], has_population: bool
 ) -> list[str]:
-    """Cautions for the reader of the map: short or foreign texts, copies, no population."""
+    """Cautions for readers of the map: short or foreign texts, copies, no population."""
     remarks = []
     if short := [document.name for document in mapped if document.words < _SHORT_WORDS]:
         remarks.append(
@@ -348,7 +348,7 @@ def remarks_of(
         if before != at
     ]
     if copies:
-        remarks.append(f"copies of one text show nothing of who wrote it: {listed(copies)}")
+        remarks.append(f"copies of one text say nothing about who wrote it: {listed(copies)}")
     return remarks
 
 

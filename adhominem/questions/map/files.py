@@ -36,10 +36,10 @@ def map_corpus(
 ) -> CorpusMap:
     """Write the map of all documents of a corpus, or of `limit` of them drawn at random.
 
-    `population` is where a relevant population lies; `input` stands for the corpus itself, `none`
-    for none. If it is not given, it is `input` where the corpus has texts enough. With `clusters`,
-    the groups that `cluster_corpus` finds by this prior are drawn, too. What cannot be
-    read goes to `skipped`; without it, the first such thing is raised.
+    `population` is the path of a relevant population; `input` means the corpus itself, `none` means
+    none. By default it is `input` if the corpus has enough texts. With `clusters`, the groups that
+    `cluster_corpus` finds with this prior are drawn, too. Documents that cannot be read are
+    appended to `skipped`; without it, the first of them raises.
     """
     corpus, output = path_of(corpus), path_of(output)
     if output.suffix.lower() not in _SUFFIXES:

@@ -1,7 +1,7 @@
 """How documents are drawn: a colour and a shape for each author, or a colour for each group.
 
-Without groups, an author has a marker of his own. With groups that were found by evidence, a group
-has a colour, and an author a shape: so one sees where the names and the evidence disagree.
+Without groups, each author has a marker. With groups that were found by evidence, a group has a
+colour, and an author a shape, which shows where the names and the evidence disagree.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adhominem.questions.map.corpus_map import CorpusMap
 
 
 def _polygon(corners: int, size: float) -> str:
-    """A regular one, with a corner above, as a path of an SVG."""
+    """A regular polygon with a corner at the top, as an SVG path."""
     angles = [2 * pi * at / corners for at in range(corners)]
     places = [f"{size * sin(angle):.3f},{-size * cos(angle):.3f}" for angle in angles]
     return f"M{'L'.join(places)}Z"
@@ -52,7 +52,7 @@ UNKNOWN_SHAPE = (  # a cross that leans
 
 @dataclass(frozen=True)
 class Marker:
-    """How the documents of an author, or those of an author in a group, are drawn."""
+    """The marker for the documents of an author, or for those of an author in a group."""
 
     author: str  # empty: those of whom no author is known
     color: str
@@ -64,7 +64,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the legend, which lights up its documents."""
+    """A line of the legend, which highlights its documents."""
 
     marker: Marker
     name: str
@@ -73,8 +73,8 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """All markers, and what each document has."""
+class DocumentMarkers:
+    """All markers, and which of them each document has."""
 
     markers: list[Marker]
     marker_of: list[int]  # (documents,)
@@ -99,13 +99,13 @@ def markers(authors: Sequence[str]) -> list[Marker]:
     return made
 
 
-def draw_documents(drawn: CorpusMap) -> Drawn:
-    """By group, if groups were looked for, and by author otherwise."""
-    return _by_group(drawn) if drawn.clusters else _by_author(drawn)
+def draw_documents(corpus_map: CorpusMap) -> DocumentMarkers:
+    """The markers by group, if documents are grouped, and by author otherwise."""
+    return _by_group(corpus_map) if corpus_map.clusters else _by_author(corpus_map)
 
 
-def _by_author(drawn: CorpusMap) -> Drawn:
-    authors = [document.author for document in drawn.documents]
+def _by_author(corpus_map: CorpusMap) -> DocumentMarkers:
+    authors = [document.author for document in corpus_map.documents]
     known, counts = markers(authors), Counter(authors)
     place = {marker.author: at for at, marker in enumerate(known)}
     marker_of = [place[author] for author in authors]
@@ -114,11 +114,11 @@ def _by_author(drawn: CorpusMap) -> Drawn:
         for marker in known
     ]
     repeated = len(known) > len({marker.path for marker in known})
-    return Drawn(known, marker_of, legend, marker_of, [""] * len(authors), [], repeated)
+    return DocumentMarkers(known, marker_of, legend, marker_of, [""] * len(authors), [], repeated)
 
 
-def _by_group(drawn: CorpusMap) -> Drawn:
-    authors = [document.author for document in drawn.documents]
+def _by_group(corpus_map: CorpusMap) -> DocumentMarkers:
+    authors = [document.author for document in corpus_map.documents]
     shape_of = {
         marker.author: marker.path if marker.known else SHAPES[0] for marker in markers(authors)
     }
@@ -126,7 +126,7 @@ def _by_group(drawn: CorpusMap) -> Drawn:
         shape_of = dict.fromkeys(shape_of, SHAPES[0])
     legend: list[Entry] = []
     entry_of, group_of = [-1] * len(authors), [""] * len(authors)
-    several = [cluster for cluster in drawn.clusters if len(cluster.texts) > 1]
+    several = [cluster for cluster in corpus_map.clusters if len(cluster.texts) > 1]
     for at, cluster in enumerate(several):
         color = COLOURS[at % len(COLOURS)]
         hollow = at // len(COLOURS) % 2 == 1
@@ -166,4 +166,4 @@ def _by_group(drawn: CorpusMap) -> Drawn:
     shapes = [Marker(author, GREY, GREY, path, hollow=False) for author, path in shape_of.items()]
     repeated = len(shapes) > len({marker.path for marker in shapes})
     shapes = shapes if len(shapes) > 1 else []
-    return Drawn(made, marker_of, legend, entry_of, group_of, shapes, repeated)
+    return DocumentMarkers(made, marker_of, legend, entry_of, group_of, shapes, repeated)

@@ -1,4 +1,4 @@
-"""The map of a corpus as one page for people: a single HTML file that fetches nothing.
+"""The map of a corpus as a page for people: a single HTML file that fetches nothing.
 
 The pictures are drawn by the page's script from data in the page, which are JSON without a single
 "<"; scripts and styles run only if the page's policy has their hash, so that no text of a corpus
@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from adhominem.harmless import spelt_out
 from adhominem.questions.map.corpus_map import CorpusMap, Projection
-from adhominem.questions.map.groups import Drawn, draw_documents
+from adhominem.questions.map.groups import DocumentMarkers, draw_documents
 from adhominem.render.templates import asset, embedded_json, render_page
 from adhominem.text.files import real_path
 from adhominem.text.writing import write_whole
@@ -34,84 +34,87 @@ _CAPTIONS = {
 }
 
 
-def write_map_page(drawn: CorpusMap, path: str | Path) -> None:
+def write_map_page(corpus_map: CorpusMap, path: str | Path) -> None:
     """Write the page of a map to a file, whole or not at all."""
     with write_whole(Path(path)) as file:
         # Only a file's name may hold bytes that are not text.
-        file.write(map_page(drawn).encode("utf-8", "replace").decode("utf-8"))
+        file.write(map_page(corpus_map).encode("utf-8", "replace").decode("utf-8"))
 
 
-def map_page(drawn: CorpusMap) -> str:
+def map_page(corpus_map: CorpusMap) -> str:
     """The page of a map as HTML."""
     # What a template shows is made harmless there, but not what a script shows.
     harmless = (
         replace(document, name=spelt_out(document.name), author=spelt_out(document.author))
-        for document in drawn.documents
+        for document in corpus_map.documents
     )
-    drawn = replace(drawn, documents=tuple(harmless))
+    corpus_map = replace(corpus_map, documents=tuple(harmless))
     parts = "".join(asset(f"map/{name}") for name in _SCRIPT)
-    shown = draw_documents(drawn)
-    names = {document.author for document in drawn.documents} - {""}
-    documents = len(drawn.documents)
+    markers = draw_documents(corpus_map)
+    names = {document.author for document in corpus_map.documents} - {""}
+    documents = len(corpus_map.documents)
     return render_page(
         "map.html",
         (asset("map.css"),),
         f'"use strict";\n(() => {{\n{parts}}})();\n',  # one scope for all names
         images="data:",  # a picture that is saved as PNG is drawn by way of one
-        title=f"Map of {drawn.corpus}" if drawn.corpus else "Map of a corpus",
-        drawn=drawn,
-        shown=shown,
+        title=f"Map of {corpus_map.corpus}" if corpus_map.corpus else "Map of a corpus",
+        corpus_map=corpus_map,
+        markers=markers,
         authors=len(names),
-        unnamed=sum(not document.author for document in drawn.documents),
-        population_name=real_path(drawn.population).name,  # where it lies stays private
+        unnamed=sum(not document.author for document in corpus_map.documents),
+        population_name=real_path(corpus_map.population).name,  # where it lies stays private
         pairs=documents * (documents - 1) // 2,
-        joined=_JOINED[drawn.linkage],
-        caption=_CAPTIONS[drawn.projections[0].name],
-        data=_data(drawn, shown),
+        joined=_JOINED[corpus_map.linkage],
+        caption=_CAPTIONS[corpus_map.projections[0].name],
+        data=_data(corpus_map, markers),
     )
 
 
-def _data(drawn: CorpusMap, shown: Drawn) -> Markup:
-    """What the script draws, as JSON that no browser can take for markup."""
-    factors = drawn.log10_bayes_factors
+def _data(corpus_map: CorpusMap, markers: DocumentMarkers) -> Markup:
+    """The data that the script draws, as JSON that no browser can mistake for markup."""
+    factors = corpus_map.log10_bayes_factors
     documents = [
         {
             "name": document.name,
             "short": _short(document.name, document.author),
             "label": _label(document.name, document.author),
             "author": document.author,
-            "marker": shown.marker_of[at],
-            "entry": shown.entry_of[at],
-            "group": shown.group_of[at],
+            "marker": markers.marker_of[at],
+            "entry": markers.entry_of[at],
+            "group": markers.group_of[at],
             "words": document.words,
             "note": "Unlike the training texts." if document.unlike_training else "",
             "nearest": [[other, round(float(factors[at, other]), 3)] for other in nearest],
         }
-        for at, (document, nearest) in enumerate(zip(drawn.documents, drawn.nearest, strict=True))
+        for at, (document, nearest) in enumerate(
+            zip(corpus_map.documents, corpus_map.nearest, strict=True)
+        )
     ]
     data = {
         "documents": documents,
-        "markers": [asdict(marker) for marker in shown.markers],
+        "markers": [asdict(marker) for marker in markers.markers],
         "legend": [
             {
                 "color": entry.marker.color,
                 "known": entry.marker.known,
                 "outlined": entry.outlined,
             }
-            for entry in shown.legend
+            for entry in markers.legend
         ],
-        "projections": [_projection(projection) for projection in drawn.projections],
+        "projections": [_projection(projection) for projection in corpus_map.projections],
         "joins": [
-            [join.first, join.second, round(join.likeness, 4), join.size] for join in drawn.joins
+            [join.first, join.second, round(join.likeness, 4), join.size]
+            for join in corpus_map.joins
         ],
-        "order": drawn.order,
-        "joined": _JOINED[drawn.linkage],
+        "order": corpus_map.order,
+        "joined": _JOINED[corpus_map.linkage],
     }
     return embedded_json(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def _short(name: str, author: str) -> str:
-    """A document's name without its author's, where it begins with it: for small places."""
+    """A document's name without its author's name in front: for small places."""
     for separator in ("/", "_-_", "_"):
         if author and name.startswith(prefix := f"{author}{separator}") and name != prefix:
             return name.removeprefix(prefix)
@@ -119,7 +122,7 @@ def _short(name: str, author: str) -> str:
 
 
 def _label(name: str, author: str) -> str:
-    """What stands beside a point: the author, and which text of theirs it is."""
+    """The label beside a point: the author, and which of their texts it is."""
     short = _short(name, author)
     return short if author.casefold() in short.casefold() else f"{author}: {short}"
 

@@ -1,15 +1,15 @@
 """Agglomerative clustering by likeness: the tree of a dendrogram.
 
-The two groups that are most alike are joined, again and again, until one is left. How alike two
-groups are is for
+The two groups that are most alike are joined, again and again, until one is left. The
+likeness of two groups is
 
     average   the mean over all pairs with a text in each (UPGMA)
     complete  the least
     single    the greatest
 
-As the mean of numbers is such a number again, a join can be labelled by what it was made of:
-here a log10 Bayes factor. It is that of pairs of texts, their mean, least or greatest one, and not
-the Bayes factor of one author having written both groups.
+Joins can be labelled with the number that they were made by, here a log10 Bayes factor: the mean,
+least or greatest one of pairs of texts, and not the Bayes factor of one author having written both
+groups.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LINKAGES = ("average", "complete", "single")
 
 @dataclass(frozen=True)
 class Join:
-    """Two groups that become one. Below `documents` an index is a document, then come the joins."""
+    """Two groups that become one. Indices below `documents` are documents, the others joins."""
 
     first: int
     second: int
@@ -39,9 +39,9 @@ class Join:
 def join_all(likeness: npt.ArrayLike, linkage: str = "average") -> tuple[Join, ...]:
     """The joins, the most alike first, from a symmetric (documents, documents) table.
 
-    By chains of nearest neighbours: n^2 steps and one copy of the table. These linkages never
-    make a join that is more alike than one inside it, so the order in which joins are found does
-    not matter.
+    The algorithm follows chains of nearest neighbours: n^2 steps and one copy of the table. These
+    linkages never make a join that is more alike than one inside it, so the order in which joins
+    are found does not matter.
     """
     if linkage not in LINKAGES:
         raise OptionError(f"the linkage is {linkage!r}; expected {', '.join(LINKAGES)}")
@@ -85,17 +85,17 @@ def join_all(likeness: npt.ArrayLike, linkage: str = "average") -> tuple[Join, .
 def _joined(
     table: FloatArray, sizes: FloatArray, first: int, second: int, linkage: str
 ) -> FloatArray:
-    """(documents,): how alike the union of two groups is to each other group."""
+    """(documents,): the likeness of the union of two groups to each other group."""
     if linkage == "complete":
         return np.asarray(np.minimum(table[first], table[second]))
     if linkage == "single":
         return np.asarray(np.maximum(table[first], table[second]))
-    both = sizes[first] * table[first] + sizes[second] * table[second]
-    return np.asarray(both / (sizes[first] + sizes[second]))
+    total = sizes[first] * table[first] + sizes[second] * table[second]
+    return np.asarray(total / (sizes[first] + sizes[second]))
 
 
 def _numbered(pairs: Sequence[tuple[float, int, int]], documents: int) -> tuple[Join, ...]:
-    """Joins of groups by their numbers; each pair has a document of either group."""
+    """Joins with the groups numbered; each pair names a document of either group."""
     group = np.arange(documents)
     joins: list[Join] = []
     for likeness, one, other in pairs:
@@ -107,21 +107,21 @@ def _numbered(pairs: Sequence[tuple[float, int, int]], documents: int) -> tuple[
 
 
 def leaf_order(joins: Sequence[Join], likeness: npt.ArrayLike) -> list[int]:
-    """The documents from the top of the drawing to its bottom: no two branches cross.
+    """The documents from the top of the drawing to its bottom, without crossing branches.
 
-    Each join can be drawn either way up. It is turned so that the documents that meet in its
-    middle are alike.
+    Each join can be drawn either way up. It is turned so that the documents that meet in its middle
+    are alike.
     """
     table = np.asarray(likeness, dtype=np.float64)
     orders: list[list[int]] = [[at] for at in range(len(joins) + 1)]
     for join in joins:
         first, second = orders[join.first], orders[join.second]
         ways = [
-            (table[one[-1], other[0]], one, other)
-            for one in (first, first[::-1])
-            for other in (second, second[::-1])
+            (table[upper[-1], lower[0]], upper, lower)
+            for upper in (first, first[::-1])
+            for lower in (second, second[::-1])
         ]
-        _, one, other = max(ways, key=lambda way: way[0])  # the first of equals
-        orders.append(one + other)
+        _, upper, lower = max(ways, key=lambda way: way[0])  # the first of equals
+        orders.append(upper + lower)
         orders[join.first] = orders[join.second] = []
     return orders[-1]

@@ -1,10 +1,10 @@
-"""Answers for a whole file of pairs, or for PAN's problem folders: PAN's main job.
+"""Answers for a whole file of pairs, or for PAN's problem folders: PAN's main task.
 
-The pairs are streamed: but for what tells double ids, and repeated texts of a population, memory
-does not grow with the file. Each distinct text is encoded once, as long as it is remembered, in
-worker processes if asked for. Answers go to OUTPUT.partial as they are found; a run that was killed
-reads them back, and answers what is new or has been changed since. At the end the file is moved to
-its name. A second run with the same output, at the same time, is refused.
+The pairs are streamed: apart from what detects duplicate ids, and repeated texts of a population,
+memory does not grow with the file. Each distinct text is encoded once, as long as it is cached, in
+worker processes if requested. Answers go to OUTPUT.partial as they are computed; a run that was
+killed reads them back, and answers what is new or has changed since. At the end the file is moved
+to its name. A second run with the same output, at the same time, is refused.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ MAX_MEMORY = 200  # MB of LEVs that are kept, the latest ones
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a run of `predict` came to."""
+    """The counts and the output of a run of `predict`."""
 
     output: Path
     answers: int  # in the file now
     scored_now: int  # by this run
     texts_encoded: int  # distinct texts that this run encoded
     calibrated: bool
-    no_statement: int  # answers in the file that state nothing: foreign texts, or two genres
+    no_statement: int  # answers without a statement: foreign texts, or two genres
     population_texts: int  # 0: no population was used
     warnings: tuple[Caution, ...]  # of the model, the population and the texts of this run
 
@@ -81,16 +81,17 @@ def predict(
     """Write an answer for each pair or problem: `id`, `value`, `log_bayes_factor`.
 
     `cases` may be the path of PAN's `pairs.jsonl`, or with the format `pan15` that of PAN's problem
-    folders. `output` is a file, or a folder for `answers.jsonl`. `population` is where the texts
-    of a relevant population lie, or `input` for the path of the cases; the texts of a case are left
-    out of it for that case. Answers within 0.5 ± `delta` become 0.5. On a case with a text that is
-    not running prose of a kind that the model knows, and without a population on one that seems to
-    be of two genres, no statement is made: the log Bayes factor is 0, and the value 0.5.
+    folders. `output` is a file, or a folder for `answers.jsonl`. `population` is the path of the
+    texts of a relevant population, or `input` for the path of the cases; the texts of a case are
+    left out of it for that case. Answers within 0.5 ± `delta` become 0.5. No statement is made on a
+    case with a text that is not running prose of a kind that the model knows or, without a
+    population, on one that seems to be of two genres: the log Bayes factor is then 0, and the value
+    0.5.
 
-    `max_memory` is for the LEVs of texts that are kept in case they come again, in MB; the model
-    and the population take theirs besides. With the `engine` `ray`, texts are encoded on a Ray
-    cluster. What cannot be read or scored, or has the id of a case before it, goes to `skipped`;
-    without it, the first such thing is raised.
+    `max_memory` limits the cached LEVs of texts that may come again, in MB; the model and the
+    population take theirs in addition. With the `engine` `ray`, texts are encoded on a Ray cluster.
+    Cases that cannot be read or scored, or repeat an earlier id, are appended to `skipped`; without
+    it, the first of them raises.
     """
     output = path_of(output)
     if output.is_dir() or not output.suffix:
@@ -133,12 +134,12 @@ def predict(
         for batch in begun_ahead(batches, levs.ahead):
             encoded = list(levs.of(batch.new, skipped))
             partial.recognise([*batch.answered, *(case for case, _ in encoded)])
-            found = _factors(verifier, encoded, levs.no_statement(batch.new), relevant)
-            stated = {case: factor for case, factor in found.items() if factor is not None}
+            factors = _factors(verifier, encoded, levs.no_statement(batch.new), relevant)
+            stated = {case: factor for case, factor in factors.items() if factor is not None}
             probability = probability_same_author([*stated.values()], prior_same_author)
             values = without_weak_answers(probability, delta).tolist()
             pairs = zip(values, stated.values(), strict=True)
-            answers = dict.fromkeys(found) | dict(zip(stated, pairs, strict=True))
+            answers = dict.fromkeys(factors) | dict(zip(stated, pairs, strict=True))
             partial.add(batch.cases, batch.digests, answers)
         partial.finish()
     calibrated = verifier.calibration is not None
@@ -167,13 +168,13 @@ def _check_new(output: Path) -> None:
 
 @contextmanager
 def _listed_once(skipped: list[InputError] | None) -> Iterator[list[InputError] | None]:
-    """A list for what cannot be read of a population, which may be the input itself."""
+    """A list for unreadable texts of a population, which may also be the input."""
     unread: list[InputError] = []
     try:
         yield None if skipped is None else unread
     finally:
         if skipped is not None:
-            # Of a pair the file and line are known besides; of a text in it, the name alone.
+            # For a pair, file and line are known, too; for a text in it, only the name.
             listed = {problem for error in skipped for problem in (str(error), error.problem)}
             skipped += [error for error in unread if str(error) not in listed]
 
@@ -203,11 +204,11 @@ def _population(
 
 @dataclass(frozen=True)
 class _Batch:
-    """Some cases of the input."""
+    """A batch of cases from the input."""
 
     cases: list[Case]
     digests: list[bytes]
-    answered: list[Case]  # those of them that a run before has answered
+    answered: list[Case]  # those that an earlier run has answered
     new: list[Case]  # the others, without the passages that their sides share
 
 
@@ -228,7 +229,7 @@ def _begun(
             case, taken = without_shared_passages(whole, recurring)
             new.append(case)
             taken_out.extend(taken)
-        levs.begin(_texts_of(new))
+        levs.begin(_side_texts(new))
         yield _Batch(batch, digests, list(compress(batch, known)), new)
 
 
@@ -250,7 +251,7 @@ def _factors(
 
 
 class _Levs:
-    """The LEVs of texts, each encoded once as long as it is remembered."""
+    """A cache of LEVs: each text is encoded once as long as it is cached."""
 
     def __init__(
         self,
@@ -271,7 +272,7 @@ class _Levs:
         self.encoded = 0
 
     def begin(self, documents: Sequence[Document]) -> list[bytes]:
-        """Have these documents encoded, unless they are or will be; the key of each."""
+        """Start to encode the documents that are new to the cache; the keys of all are returned."""
         keys = [_key(document) for document in documents]
         new = {
             key: document
@@ -284,7 +285,7 @@ class _Levs:
         return keys
 
     def encode(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-        """The LEV of each document, or why it has none: begun now, waited for when it is taken."""
+        """The LEV of each document, or its error; encoding starts now, results come later."""
         self.begin(documents)
         return self._waited_for(documents)
 
@@ -294,7 +295,7 @@ class _Levs:
             while wanted not in self._kept:
                 key, levs_begun = self._begun.popitem(last=False)
                 lev = next(levs_begun)
-                # With no hold on the batch it came in.
+                # A copy, so that its batch can be freed.
                 self._kept[key] = lev if isinstance(lev, InputError) else lev.copy()
                 self._bytes += _size(self._kept[key])
         levs = [self._kept[key] for key in keys]
@@ -308,7 +309,7 @@ class _Levs:
 
     def no_statement(self, cases: Sequence[Case]) -> set[str]:
         """The ids of cases with a text that is not running prose of a kind that the model knows."""
-        texts = {_key(text): text for text in _texts_of(cases)}
+        texts = {_key(text): text for text in _side_texts(cases)}
         new = [key for key in texts if key not in self._foreign]
         found = self._no_statement_on([texts[key] for key in new])
         flags = {key: self._foreign.get(key, False) for key in texts}
@@ -323,8 +324,8 @@ class _Levs:
     def of(
         self, cases: Sequence[Case], skipped: list[InputError] | None
     ) -> Iterator[tuple[Case, tuple[Levs, Levs]]]:
-        """The cases whose texts all could be encoded, with the LEVs of both their sides."""
-        levs = self._waited_for(_texts_of(cases))
+        """The cases whose texts could all be encoded, with the LEVs of both their sides."""
+        levs = self._waited_for(_side_texts(cases))
         for case in cases:
             sides = [[(text, next(levs)) for text in side] for side in documents_of(case)]
             errors = (lev.at(text.id) for text, lev in chain(*sides) if isinstance(lev, InputError))
@@ -344,11 +345,11 @@ class _Levs:
 
 
 def _size(lev: Levs | InputError) -> int:
-    """What is kept of a text, in bytes; about, for its objects and its key."""
+    """The approximate memory that caching a text takes, in bytes, objects and key included."""
     return _OBJECTS + (0 if isinstance(lev, InputError) else lev.nbytes)
 
 
-def _texts_of(cases: Sequence[Case]) -> list[Document]:
+def _side_texts(cases: Sequence[Case]) -> list[Document]:
     return [text for case in cases for text in chain(*documents_of(case))]
 
 

@@ -1,9 +1,9 @@
-"""The answers of a run so far, on disk, for the next run to go on with.
+"""The answers of a run so far, on disk, for the next run to continue with.
 
-OUTPUT.partial holds them in the order in which they were found, OUTPUT.digests for each the digest
-of its id and texts, OUTPUT.settings.json what else they depend on. An answer counts when its digest
-is written. A run that goes on uses the answers of just those cases that are as they were; at the
-end the answers get the order of the input.
+OUTPUT.partial holds them in the order in which they were computed, OUTPUT.digests for each the
+digest of its id and texts, OUTPUT.settings.json the settings they depend on. An answer counts once
+its digest is written. A run that continues uses the answers of exactly those cases that are
+unchanged; at the end the answers are put into the order of the input.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def documents_of(case: Case) -> tuple[tuple[Document, ...], tuple[Document, ...]
 
 
 def without_shared_passages(case: Case, recurring: Hashes | None) -> tuple[Case, TakenOut]:
-    """A case whose sides share no passage, and what was taken out of its texts for that."""
+    """A case without passages that its sides share, and what was removed for that."""
     (first, second), taken_out = without_shared(documents_of(case), recurring)
     if not taken_out:
         return case, ()
@@ -48,13 +48,13 @@ def without_shared_passages(case: Case, recurring: Hashes | None) -> tuple[Case,
 
 
 def digest_of(case: Case) -> bytes:
-    """Tells a case from every other: by its id, its texts and topics, and their order."""
+    """The digest that identifies a case by its id, its texts and topics, and their order."""
     sides = [[(text.topic, text.text) for text in side] for side in documents_of(case)]
     return blake2b(json.dumps([case.id, sides]).encode("ascii"), digest_size=_DIGEST_BYTES).digest()
 
 
 class PartialAnswers:
-    """Answers that are added batch by batch, and outlive this process."""
+    """Answers that are added batch by batch, and persist beyond this process."""
 
     def __init__(self, output: Path, settings: Mapping[str, Any]) -> None:
         self._output = output
@@ -82,27 +82,27 @@ class PartialAnswers:
 
     @property
     def answers(self) -> int:
-        """Those of the input so far."""
+        """How many cases of the input have an answer so far."""
         return len(self._order)
 
     @property
     def scored(self) -> int:
-        """Those that were found by this run."""
+        """How many answers this run has computed."""
         return self._written - self._before
 
     def __contains__(self, digest: bytes) -> bool:
         return digest in self._rows
 
     def _go_on(self, settings: Mapping[str, Any]) -> None:
-        """Read back what a run that was stopped has found; half a batch at the end is dropped."""
+        """Read back the answers of a stopped run; an incomplete batch at the end is dropped."""
         try:
             before = json.loads(self._settings_path.read_text("utf-8"))
         except (OSError, ValueError):
             before = None
         if before != settings:
             raise OptionError(
-                f"{self._path} was begun with another model or other settings (the texts of a "
-                "population are among them); go on with the same ones, or remove it"
+                f"{self._path} was started with another model or other settings (which include "
+                "the texts of a population); continue with the same ones, or remove it"
             )
         digests = self._digests_path.read_bytes() if self._digests_path.exists() else b""
         ends = [0]
@@ -123,14 +123,14 @@ class PartialAnswers:
             os.truncate(self._digests_path, self._before * _DIGEST_BYTES)
 
     def recognise(self, cases: Iterable[Case]) -> None:
-        """Refuse an input whose first cases have no answer here, by whatever texts."""
+        """Raise an OptionError if no answer here is to any of the first cases of the input."""
         ids = {case.id for case in cases}
         if self._recognised or not ids:
             return
         with open(self._path, encoding="utf-8") as file:
             if not any(json.loads(line)["id"] in ids for line in file):
                 raise OptionError(
-                    f"{self._path} holds answers for another input; go on with the same one, or "
+                    f"{self._path} holds answers for another input; continue with the same one, or "
                     "remove it"
                 )
         self._recognised = True
@@ -141,10 +141,10 @@ class PartialAnswers:
         digests: Sequence[bytes],
         scored: Mapping[str, tuple[float, float] | None],
     ) -> None:
-        """The next cases of the input, and by id the values and factors of those scored just now.
+        """Add the next cases of the input, with the values and factors by id of newly scored ones.
 
-        None stands for a case on which no statement is made. When this returns, the answers outlive
-        this process.
+        None stands for a case on which no statement is made. When this returns, the answers are
+        safely on disk.
         """
         lines: list[str] = []
         new: list[bytes] = []
@@ -167,13 +167,13 @@ class PartialAnswers:
         self._written += len(lines)
 
     def finish(self) -> None:
-        """Give the file its name; without a single answer, that is an error."""
+        """Give the file its name; raises if there is not a single answer."""
         os.fsync(self._file.fileno())
         self.close()
         if not self._order and self._before:
             raise InputError(
                 f"there is no pair or problem that could be answered; {self._path}, with the "
-                "answers of a run before, stays"
+                "answers of an earlier run, is kept"
             )
         if self._order == array("Q", range(self._written)):
             if self._order:
@@ -198,13 +198,13 @@ class PartialAnswers:
                 yield file.readline().decode("utf-8")
 
     def close(self) -> None:
-        """Let go of the files; what is in them stays."""
+        """Close the files; their contents stay."""
         self._file.close()
         self._digests.close()
 
 
 def remove_rest(output: Path) -> None:
-    """What a run that was killed at the very end has left beside its answers."""
+    """Remove what a run that was killed at the very end has left beside its answers."""
     partial, *rest = _files_of(output)
     if not partial.exists() and any(path.exists() for path in (*rest, lock_of(output))):
         with locked(output):
@@ -213,14 +213,14 @@ def remove_rest(output: Path) -> None:
 
 
 def _files_of(output: Path) -> tuple[Path, Path, Path]:
-    """The answers, their digests, the settings."""
+    """The paths of the answers, their digests and the settings."""
     names = (f"{output.name}.{end}" for end in ("partial", "digests", "settings.json"))
     answers, digests, settings = map(output.with_name, names)
     return answers, digests, settings
 
 
 def _read(line: bytes) -> dict[str, Any] | None:
-    """An answer; None if it is not whole."""
+    """An answer; None if it is incomplete."""
     try:
         answer = json.loads(line)
     except ValueError:
@@ -230,7 +230,7 @@ def _read(line: bytes) -> dict[str, Any] | None:
 
 
 def _line(id: str, answer: tuple[float, float] | None) -> str:
-    """An answer, with ten digits: the last ones depend on what else was computed with it."""
+    """An answer with ten digits: the last ones depend on what else was computed with it."""
     value, factor = (float(f"{number:.10g}") for number in answer or (0.5, 0.0))
     row: dict[str, Any] = {"id": id, "value": value, "log_bayes_factor": factor}
     if answer is None:

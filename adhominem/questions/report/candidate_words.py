@@ -21,7 +21,7 @@ _OF_ONE = "none of them wrote it (H_0)"
 
 @dataclass(frozen=True)
 class CandidateRow:
-    """A candidate as the page has it, and the report on the disputed texts and this candidate's."""
+    """A candidate as the page shows them, with the report on their texts and the disputed ones."""
 
     label: str  # H_1
     name: str
@@ -32,16 +32,16 @@ class CandidateRow:
 
     @property
     def factor(self) -> str:
-        """The log10 Bayes factor."""
+        """The log10 Bayes factor as it is shown."""
         return signed(self.report.log10_bayes_factor)
 
 
 def candidates_sections(report: CandidatesReport) -> Markup:
     """The head and all sections of a report as HTML."""
-    rows = [_row(report, at, one) for at, one in enumerate(report.propositions, start=1)]
+    rows = [_row(report, at, proposition) for at, proposition in enumerate(report.propositions, 1)]
     texts_word = "text" if len(report.disputed) == 1 else "texts"
     sides = [("disputed", report.disputed)]
-    sides += [(one.name, one.report.second) for one in report.propositions]
+    sides += [(proposition.name, proposition.report.second) for proposition in report.propositions]
     others = [prior for prior in _OTHER_PRIORS if prior != report.prior_none]
     of_population = report.first.population is not None
     return markup(
@@ -69,15 +69,15 @@ def candidates_sections(report: CandidatesReport) -> Markup:
     )
 
 
-def _row(report: CandidatesReport, number: int, one: Proposition) -> CandidateRow:
+def _row(report: CandidatesReport, number: int, proposition: Proposition) -> CandidateRow:
     label = f"H_{number}"
     return CandidateRow(
         label=label,
-        name=one.name,
-        listed=listed(one.report.second, one.report.details),
-        verbal=_verbal(report, one.report, label),
-        in_numbers=_in_numbers(one.report, label),
-        report=one.report,
+        name=proposition.name,
+        listed=listed(proposition.report.second, proposition.report.details),
+        verbal=_verbal(report, proposition.report, label),
+        in_numbers=_in_numbers(proposition.report, label),
+        report=proposition.report,
     )
 
 
@@ -93,8 +93,8 @@ def _verbal(report: CandidatesReport, of_one: Report, label: str) -> str:
 
 def _in_numbers(of_one: Report, label: str) -> str:
     log10 = of_one.log10_bayes_factor
-    one, other = (label, "H_0") if log10 > 0 else ("H_0", label)
-    return f"The texts are {times(log10)} as probable if {one} is true as if {other} is."
+    likelier, other = (label, "H_0") if log10 > 0 else ("H_0", label)
+    return f"The texts are {times(log10)} as probable if {likelier} is true as if {other} is."
 
 
 def _result(rows: Sequence[CandidateRow]) -> list[tuple[str, ...]]:
@@ -107,15 +107,15 @@ def _result(rows: Sequence[CandidateRow]) -> list[tuple[str, ...]]:
 
 
 def _versus(report: CandidatesReport) -> list[str]:
-    """The candidate with the greatest Bayes factor beside each of the others."""
+    """The candidate with the greatest Bayes factor compared with each of the others."""
     numbered = list(enumerate(report.propositions, start=1))
     best = max(numbered, key=lambda row: row[1].report.log10_bayes_factor)
     sentences = []
-    for number, one in numbered:
+    for number, proposition in numbered:
         if number != best[0]:
-            log10 = best[1].report.log10_bayes_factor - one.report.log10_bayes_factor
+            log10 = best[1].report.log10_bayes_factor - proposition.report.log10_bayes_factor
             sentences.append(
-                f"For H_{best[0]} ({best[1].name}) over H_{number} ({one.name}) it is "
+                f"For H_{best[0]} ({best[1].name}) over H_{number} ({proposition.name}) it is "
                 f"{signed(log10)}: the texts are {times(log10)} as probable if H_{best[0]} is true "
                 f"as if H_{number} is."
             )
@@ -127,8 +127,8 @@ def _posterior(report: CandidatesReport, rows: Sequence[CandidateRow]) -> list[t
         return []
     prior = f"{report.prior_candidate:.3g}"
     table = [
-        (f"{row.label}: {row.name}", prior, show_probability(one.posterior))
-        for row, one in zip(rows, report.propositions, strict=True)
+        (f"{row.label}: {row.name}", prior, show_probability(proposition.posterior))
+        for row, proposition in zip(rows, report.propositions, strict=True)
     ]
     return [*table, (_OF_ONE, f"{report.prior_none:g}", show_probability(report.posterior_none))]
 
@@ -136,7 +136,10 @@ def _posterior(report: CandidatesReport, rows: Sequence[CandidateRow]) -> list[t
 def _posterior_sentence(report: CandidatesReport) -> str:
     if report.posterior_none is None:
         return ""
-    parts = [f"{show_probability(one.posterior)} for {one.name}" for one in report.propositions]
+    parts = [
+        f"{show_probability(proposition.posterior)} for {proposition.name}"
+        for proposition in report.propositions
+    ]
     return f"{', '.join(parts)}, and {show_probability(report.posterior_none)} for none of them"
 
 
@@ -152,7 +155,7 @@ def _other_priors(
 
 
 def _validated(rows: Sequence[CandidateRow]) -> list[tuple[str, ...]]:
-    """How often cases of known authors have as great a Bayes factor, the wrong way."""
+    """How often cases of known authors have as great a misleading Bayes factor."""
     table: list[tuple[str, ...]] = []
     for row in rows:
         facts = row.report.validation
@@ -171,11 +174,11 @@ def _validated(rows: Sequence[CandidateRow]) -> list[tuple[str, ...]]:
 
 
 def _warned(report: CandidatesReport) -> list[str]:
-    """Warnings of the case, and of its candidates: what all have in common is said once."""
+    """Warnings of the case and of its candidates; those in common are listed once."""
     said: dict[str, list[str]] = {}
-    for one in report.propositions:
-        for caution in one.report.warnings:
-            said.setdefault(caution.message, []).append(one.name)
+    for proposition in report.propositions:
+        for caution in proposition.report.warnings:
+            said.setdefault(caution.message, []).append(proposition.name)
     messages = [sentence(caution.message) for caution in report.warnings]
     for message, names in said.items():
         of_all = len(names) == len(report.propositions)

@@ -49,19 +49,22 @@ class Proposition:
 
 @dataclass(frozen=True, kw_only=True)
 class CandidatesReport:
-    """All that is reported about a case with several candidates."""
+    """All contents of a report on a case with several candidates."""
 
     propositions: tuple[Proposition, ...]  # in the order in which they were given
-    prior_none: float | None  # of H_0, the court's; the candidates share the rest evenly
+    prior_none: float | None  # of H_0, stated by the court; the candidates share the rest evenly
     posterior_none: float | None
-    states: bool  # whether anything is stated of all of them
+    states: bool  # whether a statement is made on all candidates
     warnings: tuple[Caution, ...]  # of the case as a whole
     settings: Settings
 
     def __post_init__(self) -> None:
         if not self.propositions:
             raise OptionError("a report without a proposition; expected one for each candidate")
-        stated = [self.posterior_none, *(one.posterior for one in self.propositions)]
+        stated = [
+            self.posterior_none,
+            *(proposition.posterior for proposition in self.propositions),
+        ]
         if self.prior_none is None and any(value is not None for value in stated):
             raise OptionError("a posterior without its priors; expected both, or the priors alone")
         if self.prior_none is not None:
@@ -69,7 +72,7 @@ class CandidatesReport:
 
     @property
     def first(self) -> Report:
-        """The report on the first candidate: what all have in common is in it."""
+        """The report on the first candidate, which contains what all reports have in common."""
         return self.propositions[0].report
 
     @property
@@ -89,12 +92,12 @@ class CandidatesReport:
 
     @property
     def examiner(self) -> str:
-        """Who answers for the report."""
+        """The person who answers for the report."""
         return self.first.examiner
 
     @property
     def date(self) -> str:
-        """When it was written."""
+        """The date of the report."""
         return self.first.date
 
     @property
@@ -108,18 +111,20 @@ class CandidatesReport:
         return None if self.prior_none is None else (1 - self.prior_none) / len(self.propositions)
 
     def posterior(self, prior_none: float) -> tuple[list[float], float]:
-        """The posteriors of the candidates in order, and of H_0, by any prior of H_0."""
-        factors = [one.report.log10_bayes_factor * LOG_10 for one in self.propositions]
+        """The posteriors of the candidates in order, and of H_0, for any prior of H_0."""
+        factors = [
+            proposition.report.log10_bayes_factor * LOG_10 for proposition in self.propositions
+        ]
         shares, none = posteriors(np.array([factors]), prior_none)
         return shares[0].tolist(), float(none[0])
 
     def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings, with the version of the schema; without texts."""
+        """The report without texts as plain lists, numbers and strings, with its schema version."""
         return with_schema(self)
 
     @classmethod
     def from_json(cls, data: Any) -> CandidatesReport:
-        """What `to_json` wrote; anything else raises a RecordError."""
+        """A report read from what `to_json` returned; anything else raises a RecordError."""
         return from_json(cls, data, "report", schema=SCHEMA)
 
 
@@ -135,10 +140,10 @@ def make_candidates_report(
     on_progress: Callable[[float], None] = lambda share: None,
     **options: Unpack[ReportOptions],
 ) -> CandidatesReport:
-    """Compare disputed texts with those of each candidate, and gather all that belongs to it.
+    """Compare disputed texts with those of each candidate, and report on all of them.
 
-    Everything else is as in `make_report`. With a `prior_none`, which is the court's, there is a
-    posterior: the candidates share the rest of the prior evenly.
+    All other parameters are those of `make_report`. With a `prior_none`, which is for the court to
+    state, there is a posterior: the candidates share the rest of the prior evenly.
     """
     if not FEWEST <= len(candidates) <= MOST:
         raise OptionError(
@@ -161,7 +166,7 @@ def make_candidates_report(
             on_progress=partial(_report_share, on_progress, len(reports), len(sides)),
         )
     cautions += _population_of_some(reports)
-    states = all(one.states for one in reports.values())
+    states = all(report.states for report in reports.values())
     states &= not any(caution.blocks_decision for caution in cautions)
     made = CandidatesReport(
         propositions=tuple(
@@ -178,27 +183,27 @@ def make_candidates_report(
         return made
     shares, none = made.posterior(prior_none)
     stated = zip(made.propositions, shares, strict=True)
-    propositions = tuple(replace(one, posterior=share) for one, share in stated)
+    propositions = tuple(replace(proposition, posterior=share) for proposition, share in stated)
     return replace(made, propositions=propositions, posterior_none=none)
 
 
 def _report_share(report: Callable[[float], None], done: int, of: int, share: float) -> None:
-    """Report how much of all is done after some candidates, and a share of the next."""
+    """Report the share of all work done after some candidates and a share of the next one."""
     report((done + share) / of)
 
 
 def _once(
     disputed: Sequence[Exhibit], candidates: Mapping[str, Sequence[Exhibit]]
 ) -> tuple[list[Exhibit], dict[str, list[Exhibit]], list[Caution]]:
-    """The texts without copies of each other, as in `rank`, and cautions about these."""
-    documents = {name: [one.document for one in side] for name, side in candidates.items()}
+    """The texts without copies of each other, as in `rank`, and cautions about the copies."""
+    documents = {name: [exhibit.document for exhibit in side] for name, side in candidates.items()}
     material = sort_out(disputed, documents)
     sides = {name: material.exhibits(name, candidates[name]) for name in material.candidates}
     return list(material.disputed), sides, list(material.cautions)
 
 
 def _population_of_some(reports: Mapping[str, Report]) -> list[Caution]:
-    """Candidates who were compared without the population, beside others with it."""
+    """A caution if only some of the candidates were compared against the population."""
     used = {
         name: report.population is not None and report.population.used
         for name, report in reports.items()

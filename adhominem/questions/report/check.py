@@ -1,4 +1,4 @@
-"""Compute a report again, and say what differs: in its data, and in what its file shows."""
+"""Recompute a report, and list the differences in its data and in what its file shows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _NAMES = {
 }
 _NOT_COMPARED = {"first", "second", "model", "members"}  # texts by their hashes, models by theirs
 AnyText = TypeVar("AnyText", ReportedText, PopulationText)
-_CAUSES = ("version", "model_sha256", "population")  # before what comes of them
+_CAUSES = ("version", "model_sha256", "population")  # listed before their effects
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ def check_report(
 ) -> list[Difference]:
     """All differences between a report, or its file, and what the texts give now.
 
-    The model is the one that the report names, unless a `verifier` is given; `model` is where it
-    lies. Topics, seed, draws and prior are those of the report. Its verbal scale is not taken on
-    trust, since the words of the result come from it: it must be `scale`, or AdHominem's. Nor are
-    its cases of known authors, if they are the examiner's own: the study must be given again, as
-    `validation`. What the file shows is compared, too: it must say what its data say.
+    The model is the one that the report names, unless a `verifier` is given; `model` is its path.
+    Topics, seed, draws and prior are those of the report. Its verbal scale is not trusted, since
+    the words of the result come from it: it must be `scale`, or AdHominem's. Nor are its cases of
+    known authors, if they are the examiner's own: the study must be given again, as `validation`.
+    What the file shows is compared, too: it must agree with its data.
     """
     stored = _stored(report)
     reported = of_two_sides(stored)
@@ -116,7 +116,7 @@ def check_candidates_report(
 ) -> list[Difference]:
     """All differences between a report with several candidates and what the texts give now.
 
-    The order of candidates is that of the report; everything else is as in `check_report`.
+    The candidates are in the order of the report; all else is as in `check_report`.
     """
     stored = _stored(report)
     reported = of_candidates(stored)
@@ -127,7 +127,7 @@ def check_candidates_report(
         one.name: as_reported(exhibits_of(candidates[one.name], one.name), one.report.second)
         for one in reported.propositions
     }
-    # Whoever has nothing but copies is in no report, and is left out again.
+    # Candidates with nothing but copies are in no report, and are left out again.
     more = {name: side for name, side in candidates.items() if name not in sides}
     computed = make_candidates_report(
         verifier or load(model or named_model(reported.first, stored.path)),
@@ -147,7 +147,7 @@ def _stored(report: str | Path | StoredReport) -> StoredReport:
 def _as_it_was_made(
     reported: Report, population: Population | None, scale: VerbalScale | None
 ) -> ReportOptions:
-    """The options of a report that make it again."""
+    """The options to make a report again with."""
     return {
         "population": population,
         "population_source": "" if reported.population is None else reported.population.source,
@@ -161,7 +161,7 @@ def _as_it_was_made(
 
 
 def of_two_sides(stored: StoredReport) -> Report:
-    """The report of a file, which must be one on two sides: one on candidates needs others."""
+    """The report in a file, which must be one on two sides."""
     if not isinstance(stored.report, Report):
         raise InputError(
             "this is a report with several candidates; give the disputed text, and each "
@@ -172,7 +172,7 @@ def of_two_sides(stored: StoredReport) -> Report:
 
 
 def of_candidates(stored: StoredReport) -> CandidatesReport:
-    """The report of a file, which must be one with several candidates."""
+    """The report in a file, which must be one with several candidates."""
     if not isinstance(stored.report, CandidatesReport):
         raise InputError(
             "this is a report on two sides; give FIRST and SECOND, and no --candidate", stored.path
@@ -181,10 +181,10 @@ def of_candidates(stored: StoredReport) -> CandidatesReport:
 
 
 def named_model(reported: Report, path: str | Path) -> str:
-    """The model that a report names; it may be anybody's, and does not say what folder to open."""
+    """The model that a report names; it must be the name of a model, not the path of a folder."""
     if not is_plain(reported.model):
         raise InputError(
-            "the report does not name its model as a model is named; say where it lies", path
+            "the report does not name its model by a valid name; give the path of the model", path
         )
     return reported.model
 
@@ -212,9 +212,9 @@ def _comparable(report: Report) -> dict[str, Any]:
 
 
 def as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
-    """Exhibits with the names and topics of the report, and in its order: the draws depend on it.
+    """Exhibits with the report's names and topics, in its order, which the draws depend on.
 
-    A text is known by its hash: its file may have another name by now.
+    A text is recognised by its hash: its file may have been renamed.
     """
     known: dict[str, list[int]] = {}  # a file and its copies have one hash
     for at, text in enumerate(reported):
@@ -233,7 +233,7 @@ def as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -
 def _compare_texts(
     before: Sequence[AnyText], now: Sequence[AnyText], where: str
 ) -> Iterator[Difference]:
-    """Texts that are in one list alone, and those whose words or tokens are counted differently."""
+    """Differences for texts in only one of the lists, or with other counts of words or tokens."""
     for lacking, new in zip_longest(*_changed(before, now)):
         yield Difference(f"text of the {where}", _named(lacking), _named(new))
     counted = {text.sha256: text for text in now}
@@ -247,7 +247,7 @@ def _compare_texts(
 
 
 def _changed(before: Sequence[AnyText], now: Sequence[AnyText]) -> tuple[list[AnyText], ...]:
-    """The texts that are in one list alone, by their hashes: files may have other names by now."""
+    """Differences for texts in only one of the lists, by their hashes: files may be renamed."""
     missing, more = list(before), list(now)
     for text in before:
         if same := next((other for other in more if other.sha256 == text.sha256), None):
@@ -270,7 +270,7 @@ def _named(text: ReportedText | PopulationText | None) -> str:
 
 
 def _compare_names(names: list[str], candidates: Mapping[str, SideTexts]) -> Difference | None:
-    """Candidates of the report of whom no texts were given now."""
+    """Differences for candidates of the report without texts now."""
     if missing := [name for name in names if name not in candidates]:
         given = [name for name in candidates if name not in names]
         return Difference(
@@ -287,7 +287,7 @@ def _compare_candidates(reported: CandidatesReport, computed: CandidatesReport) 
     known: set[Difference] = set()
     for one, other in zip(reported.propositions, computed.propositions, strict=False):
         for difference in compare_reports(one.report, other.report):
-            if difference not in known:  # what all have in common is listed once
+            if difference not in known:  # common differences are listed once
                 known.add(difference)
                 what = f"{harmless(one.name)}: {difference.what}"
                 differences.append(replace(difference, what=what))
@@ -306,7 +306,7 @@ def _compare_candidates(reported: CandidatesReport, computed: CandidatesReport) 
 
 
 def compare_values(reported: Any, computed: Any, name: str) -> Iterator[Difference]:
-    """Everything that is in one or the other, with what it is called."""
+    """All differences between two values, each with the name of what differs."""
     if isinstance(reported, dict) and isinstance(computed, dict):
         for key in {**reported, **computed}:
             inner = f"{name}.{key}" if name else key
@@ -339,11 +339,11 @@ def _shown(value: Any) -> str:
 
 
 def compare_files(stored: StoredReport, expected: AnyReport) -> Iterator[Difference]:
-    """Whether a file says what its data say, and shows the texts as they are.
+    """Differences between a file and its data, or the texts that it should show.
 
-    What is `expected` is written again from the data of the report: so the last digits of another
-    machine do not count. Those of the heat maps do, in the rare case that a colour or a third digit
-    hangs on them.
+    What is `expected` is written again from the data of the report, so that the last digits on
+    another machine do not matter. Those in heat maps do, in the rare case that a colour or a third
+    digit depends on them.
     """
     suffix = stored.path.suffix.lower()
     if suffix not in (".pdf", ".docx"):
@@ -369,7 +369,7 @@ def _digest(data: bytes) -> str:
 
 
 def _compare_parts(document: dict[str, str], expected: dict[str, str]) -> Iterator[Difference]:
-    """What an examiner changed in a Word document, or Word itself, which has parts of its own."""
+    """Changes in a Word document, by an examiner or by Word, which adds parts of its own."""
     for part in {**expected, **document}:
         before, now = document.get(part), expected.get(part)
         if before is None or now is None:
@@ -390,7 +390,7 @@ def _compare_parts(document: dict[str, str], expected: dict[str, str]) -> Iterat
 
 
 def _compare_words(document: str, expected: str, what: str) -> Iterator[Difference]:
-    """The paragraphs of a part that were changed, added or taken away."""
+    """The paragraphs of a part that were changed, added or removed."""
     before, now = document.split("\n"), expected.split("\n")
     for kind, one, two, three, four in SequenceMatcher(None, before, now, False).get_opcodes():
         if kind != "equal":
@@ -407,19 +407,21 @@ def _compare_pages(page: str, expected: str) -> Iterator[Difference]:
         ("the texts and heat maps of the page", texts, expected_texts),
     ):
         if written != now:
-            one, other = next(
-                (one, other)
-                for one, other in zip_longest(written.split("\n"), now.split("\n"), fillvalue="")
-                if one != other
+            line, expected_line = next(
+                (line, expected_line)
+                for line, expected_line in zip_longest(
+                    written.split("\n"), now.split("\n"), fillvalue=""
+                )
+                if line != expected_line
             )
-            yield Difference(what, *_where(one, other))
+            yield Difference(what, *_where(line, expected_line))
 
 
-def _where(one: str, other: str) -> tuple[str, str]:
-    """Two lines, each cut to begin a little before the first character that differs."""
+def _where(line: str, expected: str) -> tuple[str, str]:
+    """Two lines, each cut to start a little before the first character that differs."""
     part = next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
+        (at for at, (a, b) in enumerate(zip(line, expected, strict=False)) if a != b),
+        min(len(line), len(expected)),
     )
     begin = max(0, part - _LONGEST // 2)
-    return f"“{_shown(one[begin:])}”", f"“{_shown(other[begin:])}”"
+    return f"“{_shown(line[begin:])}”", f"“{_shown(expected[begin:])}”"

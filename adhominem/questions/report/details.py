@@ -1,4 +1,4 @@
-"""What a report says about its case beside the texts: who examined what, for whom, and why.
+"""What a report says about its case besides the texts: who examined what, for whom, and why.
 
 All of it is the examiner's word. It comes from a case file, TOML or JSON, or from options:
 
@@ -34,7 +34,7 @@ MOST_ENTRIES = 200  # of a list
 
 @dataclass(frozen=True, kw_only=True)
 class ItemDetails(Options):
-    """What is known of an item of the material, by the name of its file."""
+    """Details of an item of the material, identified by the name of its file."""
 
     file: Line
     reference: Line = ""  # the item's number in the case
@@ -42,14 +42,14 @@ class ItemDetails(Options):
     origin: Lines = ""  # what it is, and why it is taken to be by this writer
 
     def is_of(self, name: str) -> bool:
-        """Whether a text of this name is the item: its path ends in that of the file."""
+        """Whether a text of this name is the item: its path ends in that of the item's file."""
         path, wanted = PurePath(name).parts, PurePath(self.file).parts
         return bool(wanted) and path[-len(wanted) :] == wanted
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaseDetails(Options):
-    """The formal part of a report; what is empty is reported as not stated."""
+    """The formal part of a report; empty fields are reported as not stated."""
 
     case: Lines = ""
     examiner: Lines = ""
@@ -65,33 +65,33 @@ class CaseDetails(Options):
     items: Annotated[tuple[ItemDetails, ...], Longest(MOST_ENTRIES)] = ()
 
     def item(self, name: str) -> ItemDetails | None:
-        """What is known of the text of this name."""
+        """The details of the text of this name."""
         return next((item for item in self.items if item.is_of(name)), None)
 
     def check_items(self, names: Sequence[str], path: str | Path) -> None:
-        """Refuse an item that is none of the texts, or that may be several of them."""
+        """Raise an OptionError for an item that matches none of the texts, or several."""
         for item in self.items:
             count = sum(item.is_of(name) for name in names)
             if count != 1:
                 problem = "is none of the texts compared" if not count else f"may be {count} texts"
                 raise InputError(
                     f"the item {harmless(item.file)!r} {problem}; expected the name of one file, "
-                    "with as many folders before it as it takes",
+                    "with as many folders before it as needed",
                     path,
                 )
 
     def with_options(self, **given: str) -> CaseDetails:
-        """The details with what was given by options, which go before what the file says."""
+        """The details with those given as options, which take precedence over the file's."""
         return replace(self, **{name: readable(text) for name, text in given.items() if text})  # type: ignore[arg-type]
 
 
 def readable(text: str) -> str:
-    """A text in UTF-8 from an argument of a command, which may hold other bytes."""
+    """A text in UTF-8 from a command's argument, which may contain other bytes."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def read_details(path: str | Path) -> CaseDetails:
-    """The details in a case file; anything that is wrong with it is an InputError."""
+    """The details in a case file; an InputError describes anything that is wrong with it."""
     path = path_of(path)
     note_input(path)
     try:

@@ -1,8 +1,8 @@
-"""What a result is held against: the model's calibration, and cases of known authors.
+"""The evidence that a result is judged by: the model's calibration, and cases of known authors.
 
-The cases are the model's own, or those of a validation study of the examiner's material. In what
-the conditions of a study differ from those of the case is said beside it: whether that matters is
-for the examiner to argue.
+The cases are the model's own, or those of a validation study of the examiner's material.
+Differences between the conditions of a study and those of the case are listed beside it: whether
+they matter is for the examiner to argue.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NEAR = 1.5  # times as many words, or texts of a population, are about as many
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationFacts(CalibrationEvidence):
-    """What the model's calibration rests on, and how far its Bayes factors reach."""
+    """What the model's calibration rests on, and the range of its Bayes factors."""
 
     lower_bound: float  # of the log10 Bayes factor
     upper_bound: float
@@ -62,8 +62,8 @@ class StudyFacts:
 class ValidationFacts:
     """How the model did on cases of known authors, under conditions like those of the case.
 
-    Beside the number of each class: how many of its Bayes factors are at least, and at most, as
-    great as the result. With a `study`, these are its cases.
+    For each class, it also gives the number of cases whose Bayes factors are at least, and at most,
+    as great as the result. With a `study`, these are its cases.
     """
 
     condition: str
@@ -80,7 +80,7 @@ class ValidationFacts:
 
 
 def calibration_facts(verifier: Verifier, comparison: Comparison) -> CalibrationFacts | None:
-    """The calibration that a comparison rests on; None where the model is not calibrated."""
+    """The calibration that a comparison rests on; None if the model is not calibrated."""
     if verifier.calibration is None:
         return None
     scored = comparison.scored
@@ -95,7 +95,7 @@ def calibration_facts(verifier: Verifier, comparison: Comparison) -> Calibration
 def like_cases(
     validation: Validation | None, comparison: Comparison, likeness: Likeness | None
 ) -> LikeCases | None:
-    """The cases of known authors under conditions like those of a comparison; None without any."""
+    """The cases of known authors under conditions like those of a comparison; None if none."""
     sides = [[text.exhibit for text in side] for side in comparison.sides]
     return like_pairs(
         validation,
@@ -114,7 +114,7 @@ def like_pairs(
     texts: int,
     population: int,
 ) -> LikeCases | None:
-    """The cases of known authors under like conditions; None without any."""
+    """The pairs of known authors under like conditions; None if there are none."""
     if validation is None:
         return None
     genre = guessed_genre(likeness)
@@ -129,9 +129,9 @@ def like_pairs(
 def validation_facts(
     like: LikeCases, log_bayes_factor: float, study: StudyFacts | None = None
 ) -> ValidationFacts:
-    """Where a log Bayes factor, in nats, falls among those of cases of known authors."""
+    """The position of a log Bayes factor, in nats, among those of cases of known authors."""
     cases = like.cases
-    result = np.float32(log_bayes_factor)  # as exact as the others: one at a bound equals it
+    result = np.float32(log_bayes_factor)  # rounded like the others, to equal them at a bound
     counts: dict[str, int] = {}
     intervals: dict[str, tuple[float, float]] = {}
     sizes: dict[str, int] = {}
@@ -159,7 +159,7 @@ def validation_facts(
 
 
 def _cllr_interval(cases: Validation) -> tuple[float, float]:
-    """The 95% interval over cases: whose authors they are is not known here."""
+    """The 95% interval over cases, since their authors are not known here."""
     same, rng, drawn = cases.same_author, np.random.default_rng(0), list[FloatArray]()
     factors = cases.log_bayes_factor.astype(np.float64)
     costs = np.logaddexp(0, np.where(same, -factors, factors)) / log(2)  # (cases,): in bits
@@ -173,7 +173,7 @@ def _cllr_interval(cases: Validation) -> tuple[float, float]:
 
 
 def check_study(study: ValidationStudy, verifier: Verifier) -> None:
-    """Refuse a study of another model: its cases say nothing of this one."""
+    """Raise if a study was made with another model: its cases say nothing about this one."""
     if study.model_sha256 != verifier.sha256:
         raise OptionError(
             f"the validation study was made with another model ({study.model}, SHA-256 "
@@ -183,7 +183,7 @@ def check_study(study: ValidationStudy, verifier: Verifier) -> None:
 
 
 def study_cases(study: ValidationStudy) -> LikeCases:
-    """The cases of a study, as a model's validation has its own."""
+    """The cases of a study, in the same form as a model's own validation."""
     count = len(study.cases)
     cases = Validation(
         ("",),
@@ -199,7 +199,7 @@ def study_cases(study: ValidationStudy) -> LikeCases:
 
 
 def study_facts_of(study: ValidationStudy, comparison: Comparison) -> StudyFacts:
-    """What a report says about a study, beside the texts of both sides of the case."""
+    """A report's description of a study, compared with both sides of the case."""
     sides = [[text.exhibit for text in side] for side in comparison.sides]
     hashes = {text.sha256 for text in study.texts}
     texts = [exhibit.document.text for side in sides for exhibit in side]
@@ -219,7 +219,7 @@ def study_facts_of(study: ValidationStudy, comparison: Comparison) -> StudyFacts
 def _differences(
     study: ValidationStudy, sides: Sequence[Sequence[Exhibit]], population: Population | None
 ) -> Iterator[str]:
-    """The conditions that are not those of the case, each with what it is here and there."""
+    """The conditions that differ, each with its values in the study and in the case."""
     known = study.conditions.known
     if sorted(map(len, sides)) != [1, known]:
         yield (

@@ -1,6 +1,6 @@
 """The report for a case given as files, and its check: `adhominem report` and `check-report`.
 
-On two sides, or on a disputed text and several candidates, each a file or a folder.
+A report is on two sides, or on a disputed text and several candidates, each a file or a folder.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from adhominem.text.files import check_not_read, name_of, noting_inputs
 
 
 class ReportFileOptions(CaseOptions, total=False):
-    """What a report from files can be made with, beside what its case consists of."""
+    """The options of a report from files, besides those of its case."""
 
     population_source: str  # what the population is; by default its path
     draws: int
@@ -56,7 +56,7 @@ class ReportFileOptions(CaseOptions, total=False):
 
 @dataclass(frozen=True)
 class ReportCheck:
-    """What a report computed again from its texts came to."""
+    """The differences that a check of a report found."""
 
     differences: tuple[Difference, ...]
     own_scale: bool  # whether the report has a verbal scale other than AdHominem's
@@ -83,7 +83,7 @@ def report_files(
 ) -> Report:
     """Write the report on two files or folders as .html, .pdf or .docx; see `make_report`.
 
-    The `prior_same_author` is the court's: without it the report states no probability.
+    The `prior_same_author` is for the court to state: without it the report states no probability.
     `validation` is the file of a study of the examiner's own material, as `validate` writes it.
     """
     for output in outputs:
@@ -117,9 +117,9 @@ def report_candidates(
 ) -> CandidatesReport:
     """Write the report on a disputed text and several candidates as .html, .pdf or .docx.
 
-    Each candidate is a file, or a folder of one person's texts, and is called by its name. The
-    `prior_none` is the court's: without it the report states no probabilities. Everything else is
-    as in `report_files`.
+    Each candidate is a file, or a folder of one person's texts, and is named after it. The
+    `prior_none` is for the court to state: without it the report states no probabilities. All else
+    is as in `report_files`.
     """
     for output in outputs:
         form_of(output)
@@ -143,12 +143,12 @@ def report_candidates(
 
 
 def _case_options(options: ReportFileOptions) -> CaseOptions:
-    """The options that say what the case consists of."""
+    """The options that belong to the case."""
     return cast(CaseOptions, _chosen(options, *CaseOptions.__annotations__))
 
 
 def _chosen(options: ReportFileOptions, *names: str) -> dict[str, Any]:
-    """The options of these names that were given."""
+    """The options with these names that were given."""
     return {name: value for name, value in options.items() if name in names}
 
 
@@ -158,7 +158,7 @@ def _report_options(
     population: Population | None,
     outputs: Sequence[str | Path],
 ) -> ReportOptions:
-    """What `make_report` takes for these options; whatever is wrong raises before the work."""
+    """The keyword arguments of `make_report` for these options, checked before the work starts."""
     scale = options.get("scale")
     note_model(options.get("model", DEFAULT_MODEL))
     settings: ReportOptions = {
@@ -210,7 +210,7 @@ def check_report_files(
     validation: str | Path | None = None,
     **options: Unpack[CaseOptions],
 ) -> ReportCheck:
-    """Compute the report in a file again from the files of its texts, and say what differs.
+    """Recompute the report in a file from the files of its texts, and list all differences.
 
     The model is the one that the report names, unless it is given; its population, a verbal scale
     of its own, and a validation study must be given again.
@@ -236,7 +236,7 @@ def check_candidates_files(
     scale: str | Path | None = None,
     **options: Unpack[CaseOptions],
 ) -> ReportCheck:
-    """Compute a report with several candidates again from its files, and say what differs."""
+    """Recompute a report with several candidates from its files, and list all differences."""
     stored = read_report(page)
     reported = of_candidates(stored)
     verbal_scale = VerbalScale.read(scale) if scale else None

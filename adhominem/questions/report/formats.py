@@ -46,7 +46,7 @@ _IN_PAGE = ('<script type="application/json" id="adhominem-report">', "</script>
 _NAME = "report.json"
 _SPACE = "urn:adhominem:report:1"
 _MOST_BYTES = 64 << 20  # of the data, unpacked
-_MOST_REPORTS = 2  # that are looked for: a file with more than one of them is refused
+_MOST_REPORTS = 2  # to look for: a file with more than one is refused
 _IN_PDF = re.compile(rb"<<([^<>]{0,300}/Type /EmbeddedFile\b[^<>]{0,300})>>\s{0,9}stream\r?\n")
 _LENGTH = re.compile(rb"/Length (\d{1,9})\b")
 _IN_WORD = (f'<report xmlns="{_SPACE}">', "</report>")
@@ -66,7 +66,7 @@ _ITEM = re.compile(r"customXml/item\d{1,4}\.xml")
 
 @dataclass(frozen=True)
 class StoredReport:
-    """A report that was read from a file, and the bytes of the file."""
+    """A report that was read from a file, with the bytes of the file."""
 
     path: Path
     report: AnyReport
@@ -75,7 +75,7 @@ class StoredReport:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of a report: what it needs, how it is written, and where its data are."""
+    """A file format of a report: what it requires, how it is written, and where its data are."""
 
     libraries: tuple[str, ...]
     media_type: str
@@ -84,12 +84,12 @@ class Form:
 
 
 def report_bytes(report: AnyReport, form: str) -> bytes:
-    """A report in the form that the ending of a file stands for; always the same bytes."""
+    """A report in the format of a file's ending; always the same bytes."""
     return form_of(f"report{form}").write(report)
 
 
 def write_report(report: AnyReport, path: str | Path) -> None:
-    """Write a report, whole or not at all, in the form that its name says."""
+    """Write a report, whole or not at all, in the format of its file's ending."""
     path = Path(path)
     data = form_of(path).write(report)
     with replaced_file(path) as partial:
@@ -97,7 +97,7 @@ def write_report(report: AnyReport, path: str | Path) -> None:
 
 
 def form_of(path: str | Path) -> Form:
-    """The form that a name stands for; an error if there is none, or it cannot be written here."""
+    """The format of a file's ending; raises if there is none, or it cannot be written here."""
     suffix = Path(path).suffix.lower()
     if (form := FORMS.get(suffix)) is None:
         raise OptionError(f"{path} does not end in .html, .pdf or .docx; expected one of these")
@@ -110,7 +110,7 @@ def form_of(path: str | Path) -> Form:
 
 
 def read_report(path: str | Path) -> StoredReport:
-    """The report whose data a file holds; an InputError if it holds none, or damaged ones."""
+    """The report in a file's data; an InputError if there are none, or they are damaged."""
     path = Path(path)
     form = FORMS.get(path.suffix.lower(), FORMS[".html"])
     with readable(path):
@@ -140,12 +140,12 @@ def _read(data: Any) -> AnyReport:
 
 
 def data_of(report: Any) -> str:
-    """The data of a report as ASCII without any character of markup: safe in every form."""
+    """The data of a report as ASCII without any character of markup: safe in every format."""
     return str(embedded_json(report.to_json(), indent=1, ensure_ascii=True))
 
 
 def attach_to_pdf(canvas: Canvas, data: str) -> None:
-    """Attach the data to the PDF that a canvas is for."""
+    """Attach the data to the PDF that a canvas draws."""
     from reportlab.pdfbase.pdfdoc import PDFArray, PDFDictionary, PDFName, PDFStream, PDFString
 
     document: Any = canvas._doc  # type: ignore[attr-defined]
@@ -167,7 +167,7 @@ def attach_to_pdf(canvas: Canvas, data: str) -> None:
 
 
 def attached_to_pdf(data: bytes) -> list[str]:
-    """The data of all reports that a PDF has attached."""
+    """The data of all reports attached to a PDF."""
     contents: list[str] = []
     at = 0
     while len(contents) < _MOST_REPORTS and (match := _IN_PDF.search(data, at)):
@@ -193,7 +193,7 @@ def attach_to_docx(document: WordDocument, data: str) -> None:
 
 
 def attached_to_docx(data: bytes, path: Path) -> list[str]:
-    """The data of all reports that a Word document holds."""
+    """The data of all reports in a Word document."""
     try:
         with ZipFile(io.BytesIO(data)) as archive:
             items = [item for item in archive.infolist() if _ITEM.fullmatch(item.filename)]
@@ -211,13 +211,13 @@ def attached_to_docx(data: bytes, path: Path) -> list[str]:
                     break
     except _DAMAGE as error:
         raise DamagedFileError(
-            f"the file is damaged or no .docx file at all ({error}); fetch it again", path
+            f"the file is damaged or not a .docx file at all ({error}); fetch it again", path
         ) from None
     return contents
 
 
 def texts_between(content: str, begin: str, end: str) -> list[str]:
-    """What stands between a begin and its end, for the first two: going through it just once."""
+    """The texts between `begin` and `end`, for the first two occurrences, in a single pass."""
     texts: list[str] = []
     at = 0
     while len(texts) < _MOST_REPORTS:

@@ -1,8 +1,8 @@
-"""A report as one page, and the elements of the page as paper needs them.
+"""A report as a single page, and the elements of the page that paper formats are made from.
 
 The page is a single HTML file that fetches nothing, and prints well on A4. Its words are those of
-`report_sections.html`, in every form of a report: a PDF and a Word document are made of the same
-elements. Its data stand in it for machines, too, where `read_report` finds them.
+`report_sections.html`, in every format of a report: a PDF and a Word document are made of the same
+elements. It contains its data for machines, too, where `read_report` finds them.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def report_page(report: AnyReport) -> str:
 
 
 def title_of(report: AnyReport) -> str:
-    """The title of all reports of its kind."""
+    """The title of all reports of this kind."""
     return CANDIDATES_TITLE if isinstance(report, CandidatesReport) else TITLE
 
 
 def headline(report: AnyReport) -> str:
-    """The title of the whole report."""
+    """The title of the report with its case."""
     title = title_of(report)
     return f"{title}: {report.case}" if report.case else title
 
@@ -68,14 +68,14 @@ def sections(report: AnyReport, heat_maps: str = "") -> Markup:
 
 
 def explanation_of(report: AnyReport) -> Explanation | None:
-    """The explanation of a report on two sides, if it has one, with passages that are sentences."""
+    """The explanation in a report on two sides, if any, with sentences as passages."""
     if isinstance(report, CandidatesReport) or report.explanation is None:
         return None
     return at_sentences(report.explanation)
 
 
 def elements(html: str) -> list[Element]:
-    """The elements of one of our pages, or of a part of it, for paper."""
+    """The elements of one of our pages, or of a part of it, for paper formats."""
     reader = _Reader()
     reader.feed(f"<main>{html}</main>")
     reader.close()
@@ -112,17 +112,17 @@ class PaperTable:
 
 
 def text_of(element: Element) -> str:
-    """All words of an element, with single spaces."""
+    """The words of an element, with single spaces."""
     return _SPACE.sub(" ", "".join(element.itertext())).strip(" ")
 
 
 def style_of(element: Element) -> str:
-    """The class of an element: what kind of words these are; empty for plain ones."""
+    """The class of an element, which names the style of its words; empty for plain ones."""
     return element.get("class", "").partition(" ")[0].removeprefix("report-")
 
 
 def table_of(element: Element) -> PaperTable:
-    """What a `div.report-table` holds."""
+    """The table in a `div.report-table`."""
     heads = list(element.iter("th"))
     heads = [head for head in heads if head.get("scope") == "col"]
     rows, notes = [], []

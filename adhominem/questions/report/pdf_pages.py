@@ -36,7 +36,7 @@ from adhominem.questions.report.pdf_texts import (
     BOLD,
     MONO,
     SANS,
-    Drawn,
+    VectorDrawing,
     heat_map,
     legend,
     readable,
@@ -89,7 +89,7 @@ _STYLES = {
 
 
 def pdf_of(report: AnyReport) -> bytes:
-    """All pages: made twice, since the first one says how many there are."""
+    """The bytes of a report as PDF, laid out twice, since the first page gives the page count."""
     register_fonts()
     pages, _ = _built(report, None)
     return _built(report, pages)[1]
@@ -103,7 +103,7 @@ def _built(report: AnyReport, pages: int | None) -> tuple[int, bytes]:
 
 
 class _Pages(platypus.BaseDocTemplate):
-    """A4 with a line at the foot; sections are listed beside the pages."""
+    """A4 pages with a line at the foot; sections are in the outline."""
 
     def __init__(self, file: io.BytesIO, report: AnyReport, pages: int | None) -> None:
         self._title = title_of(report)
@@ -146,7 +146,7 @@ class _Pages(platypus.BaseDocTemplate):
 
 
 class _Boxed(platypus.Flowable):
-    """An invisible mark before a box with a heading, which reportlab does not announce."""
+    """An invisible marker before a box with a heading, which reportlab does not announce."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -177,7 +177,7 @@ def _story(report: AnyReport) -> Iterator[platypus.Flowable]:
 
 
 def _with_heading(flowables: list[platypus.Flowable]) -> list[platypus.Flowable]:
-    """A heading stays with a few lines of what follows it, and with all that is kept together."""
+    """A heading, kept together with the first lines of what follows it."""
     if len(flowables) > 1 and isinstance(flowables[1], platypus.KeepTogether):
         together = flowables[1]._content  # type: ignore[attr-defined]
         return [platypus.KeepTogether([flowables[0], *together]), *flowables[2:]]
@@ -187,9 +187,11 @@ def _with_heading(flowables: list[platypus.Flowable]) -> list[platypus.Flowable]
 def _boxed(flowables: list[platypus.Flowable]) -> list[platypus.Flowable]:
     """The words of a summary in a box; warnings, which may be long, stay outside.
 
-    One that begins with a table, which may be long, too, stands between two lines.
+    A summary that begins with a table, which may be long, too, is set between two lines.
     """
-    words: list[Any] = list(takewhile(lambda one: isinstance(one, platypus.Paragraph), flowables))
+    words: list[Any] = list(
+        takewhile(lambda flowable: isinstance(flowable, platypus.Paragraph), flowables)
+    )
     if len(words) == 1:
         line = platypus.HRFlowable("100%", 1.2, color=HexColor(layout.INK), spaceAfter=0)
         return [line, *flowables, line]
@@ -199,7 +201,7 @@ def _boxed(flowables: list[platypus.Flowable]) -> list[platypus.Flowable]:
         ("TOPPADDING", (0, 1), (-1, -1), 0.0),
         ("BOTTOMPADDING", (0, 0), (-1, -1), 4.0),
     ]
-    box = _grid([(one,) for one in words], (_WIDE,), commands)
+    box = _grid([(flowable,) for flowable in words], (_WIDE,), commands)
     return [_Boxed(words[0].getPlainText()), box, platypus.Spacer(0, 5), *flowables[len(words) :]]
 
 
@@ -234,7 +236,11 @@ def _element(element: Element) -> Iterator[platypus.Flowable]:
                 yield platypus.Spacer(0, 4)
         case "figure":
             drawing, caption = element
-            shown = [Drawn(drawing, 0.8), platypus.Spacer(0, 4), _words(text_of(caption), "note")]
+            shown = [
+                VectorDrawing(drawing, 0.8),
+                platypus.Spacer(0, 4),
+                _words(text_of(caption), "note"),
+            ]
             yield platypus.KeepTogether(shown)
         case "div" if style_of(element) == "beware":
             yield from _beware(element)
@@ -305,7 +311,7 @@ def _table(element: Element) -> Iterator[platypus.Flowable]:
 
 
 def column_widths(table: PaperTable) -> list[float]:
-    """The widths of the columns in points, none narrower than the longest word of its head."""
+    """The widths of the columns in points; no column is narrower than its head's longest word."""
     least = [
         max(width(word, _CELL, BOLD) for word in [*head.split(), ""]) + _PADDING
         for head in table.heads

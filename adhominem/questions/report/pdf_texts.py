@@ -1,6 +1,6 @@
-"""Letters, drawings and heat maps in a PDF.
+"""Fonts, drawings and heat maps in a PDF.
 
-The letters are those of matplotlib's DejaVu, which has most alphabets.
+The font is DejaVu from matplotlib, which covers most alphabets.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UNDERLINE = 1.5
 
 @cache
 def register_fonts() -> frozenset[int]:
-    """Make them known to reportlab; the letters that all of them have."""
+    """Register the fonts with reportlab, and return the characters that all of them have."""
     folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     fonts = [TTFont(name, folder / f"{name}.ttf") for name in (SANS, BOLD, MONO)]
     for font in fonts:
@@ -40,7 +40,7 @@ def register_fonts() -> frozenset[int]:
 
 
 def readable(text: str) -> str:
-    """A harmless text; letters that the fonts lack are named by number, so that none is lost."""
+    """A harmless text; characters that the fonts lack are given as code points, so none is lost."""
     letters = register_fonts()
     return "".join(
         letter if letter == "\n" or ord(letter) in letters else f"[U+{ord(letter):04X}]"
@@ -53,8 +53,8 @@ def width(text: str, size: float, font: str = SANS) -> float:
     return float(pdfmetrics.stringWidth(text, font, size))
 
 
-class Drawn(Flowable):
-    """An SVG made of what `drawing.html` has: lines, boxes, dots and labels."""
+class VectorDrawing(Flowable):
+    """An SVG made of the elements of `drawing.html`: lines, boxes, dots and labels."""
 
     def __init__(self, svg: Element, scale: float = 1.0) -> None:
         super().__init__()
@@ -109,8 +109,8 @@ def _draw(canvas: Canvas, item: Element) -> None:
         write(number("x"), -number("y"), readable(item.text or ""))
 
 
-def legend(has_attention: bool) -> Drawn:
-    """A drawing that says which colour means what."""
+def legend(has_attention: bool) -> VectorDrawing:
+    """A drawing that explains the colours."""
     scales: list[tuple[str, Sequence[str], str]] = [
         (
             "different authors",
@@ -124,11 +124,11 @@ def legend(has_attention: bool) -> Drawn:
         )
         scales.append(("less attention to a word", layout.TOKEN_COLOURS, "more (line below it)"))
     (svg,) = elements(render("legend.svg", scales=scales))
-    return Drawn(svg)
+    return VectorDrawing(svg)
 
 
 def heat_map(text: ExplainedText, strongest: float, wide: float) -> Iterator[Flowable]:
-    """A text, a line at a time, so that it may go on over any number of pages."""
+    """A text, one line at a time, so that it may continue over any number of pages."""
     left = _NUMBER + _BAR + _GAP
     levels = layout.passage_levels(text, strongest)
     laid_out = layout.lines(
@@ -145,9 +145,9 @@ def heat_map(text: ExplainedText, strongest: float, wide: float) -> Iterator[Flo
 
 
 class _TextLine(Flowable):
-    """A line: the contribution of a passage that begins here, its attention, its letters."""
+    """A line: the contribution of a passage that starts here, its attention, its letters."""
 
-    def __init__(self, line: layout.Line, amount: str, levels: layout.Levels | None) -> None:
+    def __init__(self, line: layout.Line, amount: str, levels: layout.PassageLevels | None) -> None:
         super().__init__()
         self._line, self._amount, self._levels = line, amount, levels
 

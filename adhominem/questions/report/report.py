@@ -1,8 +1,8 @@
-"""The report for a case: all that a reader of a Bayes factor must know to weigh it.
+"""The report for a case: everything that readers of a Bayes factor must know to weigh it.
 
-It speaks of how probable the texts are if one person wrote both sides, and if a different person
-wrote each; never of who wrote them. A probability of one author is in it only together with the
-prior that it rests on, which is for the court to state.
+It states how probable the texts are if one person wrote both sides, and if a different person wrote
+each; never who wrote them. It states a probability of one author only together with the prior that
+it rests on, which is for the court to state.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class ReportedPopulation:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedInterval:
-    """Where the log10 Bayes factor may well lie, within the bounds of the calibration."""
+    """The interval of the log10 Bayes factor, within the bounds of the calibration."""
 
     low: float
     high: float
@@ -106,7 +106,7 @@ class ReportedInterval:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All that a report depends on beside texts, population and model."""
+    """What a report depends on besides texts, population and model."""
 
     seed: int
     draws: int
@@ -125,7 +125,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All that is reported about a case."""
+    """All contents of a report on two sides."""
 
     details: CaseDetails
     date: str
@@ -139,10 +139,10 @@ class Report:
     interval: ReportedInterval | None  # None where a text has too few passages
     # The log10 Bayes factors, rising, with each text of a side left out that has several.
     without_one_text: tuple[float, ...]
-    prior_same_author: float | None  # the court's, not ours
+    prior_same_author: float | None  # stated by the court, not by us
     probability_same_author: float | None  # only together with the prior
     population: ReportedPopulation | None
-    influences: tuple[Influence, ...]  # what each condition did to the number
+    influences: tuple[Influence, ...]  # how each condition changed the number
     likeness: Likeness | None  # of the texts to those of training
     validation: ValidationFacts | None  # None where there is none under like conditions
     calibration: CalibrationFacts | None  # None where the model is not calibrated
@@ -170,21 +170,21 @@ class Report:
 
     @property
     def examiner(self) -> str:
-        """Who answers for the report."""
+        """The person who answers for the report."""
         return self.details.examiner
 
     def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings, with the version of the schema; without texts."""
+        """The report without texts as plain lists, numbers and strings, with its schema version."""
         return with_schema(self)
 
     @classmethod
     def from_json(cls, data: Any) -> Report:
-        """What `to_json` wrote; anything else raises a RecordError."""
+        """A report read from what `to_json` returned; anything else raises a RecordError."""
         return from_json(cls, data, "report", schema=SCHEMA)
 
 
 class ReportOptions(TypedDict, total=False):
-    """What any report can be made with; all of it can be left out."""
+    """The options of any report, all of them optional."""
 
     population: Population | None
     population_source: str  # where it is from, in words
@@ -208,10 +208,10 @@ def make_report(
     on_progress: Callable[[float], None] = lambda share: None,
     **options: Unpack[ReportOptions],
 ) -> Report:
-    """Compare two sides, and gather all that belongs to the result.
+    """Compare two sides, and report on the result.
 
-    `validation` is a study of the same model on the examiner's own material, which takes the place
-    of the model's own. Unless it is `explained`, and without an annex, no passages are shown.
+    `validation` is a study of the same model on the examiner's own material, which replaces the
+    model's own validation. No passages are shown if it is not `explained`, or has no annex.
     """
     if validation is not None:
         check_study(validation, verifier)
@@ -294,7 +294,7 @@ def _texts(
 
 
 def _reported(interval: Interval | None, scored: LogBayesFactors) -> ReportedInterval | None:
-    """An interval in base 10, cut off at the bounds of the calibration."""
+    """An interval in base 10, clipped to the bounds of the calibration."""
     if interval is None:
         return None
     bounds = float(scored.lower_bound[0]), float(scored.upper_bound[0])
@@ -338,16 +338,16 @@ def _sensitivity(sensitivity: Sensitivity) -> ReportedSensitivity:
     )
 
 
-def report_date(given: str | None = None) -> str:
-    """As given, or now; SOURCE_DATE_EPOCH is when now is, if it is set."""
-    if given is not None:
+def report_date(date: str | None = None) -> str:
+    """The date as given, or now; SOURCE_DATE_EPOCH, if set, replaces the current time."""
+    if date is not None:
         try:
-            datetime.fromisoformat(given.removesuffix(" UTC"))
+            datetime.fromisoformat(date.removesuffix(" UTC"))
         except ValueError:
             raise OptionError(
-                f"the date is {given!r}; expected one like 2026-05-31 or 2026-05-31 14:00"
+                f"the date is {date!r}; expected one like 2026-05-31 or 2026-05-31 14:00"
             ) from None
-        return given
+        return date
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     try:
         if epoch and not epoch.isdecimal():
@@ -358,7 +358,7 @@ def report_date(given: str | None = None) -> str:
 
 
 def file_dates(exhibits: Sequence[Exhibit]) -> dict[str, str]:
-    """When the files of texts that were read from files were last changed, by name."""
+    """The modification dates of texts that were read from files, by name."""
     dates = {}
     for exhibit in exhibits:
         path = Path(exhibit.document.id)

@@ -1,7 +1,7 @@
 """A report as a Word document (.docx), which an examiner can edit.
 
-Its words are those of the page and the PDF: the same elements, in styles of Word's own, so that its
-navigation, its styles and its spelling work as in any document.
+Its words are those of the page and the PDF: the same elements, in Word's own styles, so that its
+navigation, styles and spelling check work as in any document.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _UNWRITABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def docx_of(report: AnyReport) -> bytes:
-    """The whole document, with the data of the report; the same report gives the same bytes."""
+    """The complete document, with the data of the report; the same report gives the same bytes."""
     document = Document()
     _set_up(document, report)
     explanation = explanation_of(report)
@@ -127,7 +127,7 @@ def _field(paragraph: Paragraph, code: str) -> None:
 
 
 def _plain(text: str) -> str:
-    """A text without anything that XML cannot hold, or that would control a reader's program."""
+    """A text without characters that XML cannot contain or that control the reader's program."""
     return _UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", harmless(text))
 
 
@@ -264,7 +264,7 @@ def _set_widths(table: Table, shares: Sequence[float]) -> None:
 
 
 def _heat_maps(document: WordDocument, explanation: Explanation) -> None:
-    """The texts, each passage on the colour of what it contributes, after its number."""
+    """The texts, each passage after its number, on the colour of its contribution."""
     strongest = layout.strongest_passage(explanation)
     for text in explanation.texts:
         document.add_paragraph(f"{_plain(text.name)} ({text.side} side)", "Heading 2")
@@ -281,7 +281,7 @@ def _heat_maps(document: WordDocument, explanation: Explanation) -> None:
 
 
 def _packed(document: WordDocument) -> bytes:
-    """The document with the same date on all its parts, so that the bytes are always the same."""
+    """The document with the same date on all its parts, so that its bytes are always the same."""
     written, packed = io.BytesIO(), io.BytesIO()
     document.save(written)
     with ZipFile(written) as source, ZipFile(packed, "w", ZIP_DEFLATED) as target:

@@ -1,4 +1,4 @@
-"""The words of a report: those that all reports have, and those of a report on two sides."""
+"""The wording of reports: what all reports say, and what a report on two sides says."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from adhominem.verify.sensitivity import WIDENED
 from adhominem.verify.verification import Likeness
 
 TITLE = "Report on a comparison of texts"
-_UNSEEN = 0.05  # the chance that something of the share named was not seen once
+_UNSEEN = 0.05  # probability that an event at the rate given was never observed
 _PASSAGES = 4  # that are shown for either side in a short annex
 _LONGEST = 400  # characters of a passage there
 _HABITS = 10
@@ -39,7 +39,7 @@ _MOST_LISTED = 10  # texts in the table of the first pages; with more, there is 
 def common_values(
     report: AnyReport, common: Report, sides: Sequence[tuple[str, Sequence[ReportedText]]]
 ) -> dict[str, Any]:
-    """The values of every report; `common` has what is the same for all its sides."""
+    """The template values of every report; `common` holds what is the same for all its sides."""
     details = report.details
     texts = [(side, text) for side, of_side in sides for text in of_side]
     numbered = [(_item(details, text, at), side, text) for at, (side, text) in enumerate(texts, 1)]
@@ -80,7 +80,7 @@ def common_values(
 
 
 def _item(details: CaseDetails, text: ReportedText, number: int) -> str:
-    """What an item is called: its reference, or its number."""
+    """The label of an item: its reference, or its number."""
     known = details.item(text.name)
     return known.reference if known is not None and known.reference else str(number)
 
@@ -95,7 +95,7 @@ def _with_topic(text: ReportedText) -> str:
 
 
 def listed(texts: Sequence[ReportedText], details: CaseDetails) -> str:
-    """The texts of a side as a sentence can list them: by their references, or by their names."""
+    """The texts of a side for a list in a sentence: by their references, or by their names."""
     items = [details.item(text.name) for text in texts]
     names = [
         item.reference if item is not None and item.reference else f"“{text.name}”"
@@ -115,7 +115,7 @@ def _population_rows(report: Report) -> list[tuple[str, ...]]:
 
 
 def _likely_genre(likeness: Likeness | None) -> dict[str, Any] | None:
-    """The genre that the texts are most like, and its share of the guess."""
+    """The genre that the texts are most like, and its probability."""
     if likeness is None or not likeness.genres:
         return None
     genre, share = likeness.likest
@@ -123,7 +123,7 @@ def _likely_genre(likeness: Likeness | None) -> dict[str, Any] | None:
 
 
 def scale_rows(rungs: Sequence[tuple[float, str]]) -> list[tuple[str, str]]:
-    """The verbal scale: where each rung begins and ends, and its words."""
+    """The verbal scale: the range of each rung, and its words."""
     ends = [f"{start:g} to below {end:g}" for (start, _), (end, _) in pairwise(rungs)]
     ends.append(f"{rungs[-1][0]:g} or more")
     return [(end, words) for end, (_, words) in zip(ends, rungs, strict=True)]
@@ -132,7 +132,8 @@ def scale_rows(rungs: Sequence[tuple[float, str]]) -> list[tuple[str, str]]:
 def two_sides_sections(report: Report, heat_maps: str = "") -> Markup:
     """The head and all sections of a report on two sides as HTML.
 
-    `heat_maps` is the markup of those on a page; without it, a place is left for those on paper.
+    `heat_maps` is the markup of those on a page; without it, a placeholder marks where paper
+    formats insert theirs.
     """
     sides = (("first", report.first), ("second", report.second))
     explained = report.explanation
@@ -214,14 +215,14 @@ def _balance(explanation: Explanation) -> list[tuple[str, ...]]:
 
 def _influences(report: Report) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
-    for one in report.influences:
-        change = "–" if one.change is None else signed(one.change)
-        rows.append((one.name, one.value, one.instead_of or "–", change))
+    for influence in report.influences:
+        change = "–" if influence.change is None else signed(influence.change)
+        rows.append((influence.name, influence.value, influence.instead_of or "–", change))
     return rows
 
 
 def _drawing(report: Report) -> str:
-    """Where the result falls on the Tippett plot; empty where there are no pairs like the case."""
+    """The Tippett plot with the result; empty if there are no pairs like the case."""
     if report.like is None:
         return ""
     interval = report.interval
@@ -236,7 +237,7 @@ def _drawing(report: Report) -> str:
 
 
 def _misleading(report: Report) -> dict[str, Any] | None:
-    """How many cases of known authors point as strongly as this case, but the wrong way."""
+    """How many cases of known authors have evidence as strong as this case, but misleading."""
     facts = report.validation
     if facts is None:
         return None
@@ -256,7 +257,7 @@ def _misleading(report: Report) -> dict[str, Any] | None:
 
 
 def _by_population(report: Report) -> dict[str, float]:
-    """How far the number goes with parts of the population, and without it."""
+    """The range of the number with parts of the population, and without it."""
     numbers = [report.log10_bayes_factor]
     if (population := report.population) is not None:
         numbers.append(population.log10_bayes_factor_without)
@@ -298,5 +299,5 @@ def _outweighed(log10: float) -> dict[str, str] | None:
 
 
 def _ordered(log10: float) -> tuple[str, str]:
-    """The proposition that the evidence supports, and the other."""
+    """The proposition that the evidence supports, followed by the other one."""
     return ("H_same", "H_different") if log10 > 0 else ("H_different", "H_same")

@@ -1,4 +1,4 @@
-"""A model validated on one's own texts of known authors: what `adhominem validate` does."""
+"""A model validated on a user's own texts of known authors, as `adhominem validate` does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adhominem.model.folder import DEFAULT_MODEL, model_folder
 from adhominem.model.writing import trained_on
 from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
 from adhominem.questions.validate.material import (
-    Material,
+    StudyMaterial,
     read_material,
     read_population_by_others,
 )
@@ -36,9 +36,9 @@ _CASES_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
 
 
 def check_study_name(output: str | Path) -> None:
-    """Refuse a study whose file is neither a .json nor an .html."""
+    """Raise an OptionError unless the file of a study is a .json or an .html file."""
     if Path(output).suffix.lower() not in (".json", ".html", ".htm"):
-        raise OptionError(f"{output} is no .json and no .html; expected one of these")
+        raise OptionError(f"{output} is neither a .json nor an .html file; expected one of these")
 
 
 def validate(
@@ -58,14 +58,15 @@ def validate(
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> ValidationStudy:
-    """Try a model on cases made from texts of known authors, under the conditions of a case.
+    """Validate a model on cases made from texts of known authors, under a case's conditions.
 
-    Each text is questioned once against `known` others by the same author, and as many are against
-    another author's; at most so many `cases` of each class. Texts are cut to their first `words`.
-    `population` is where that of all cases lies, by other people; or `input`, for the texts of the
-    material by neither author of a case, of which `population_size` are drawn anew for each. The
-    study is written to `outputs`, as .json and as an .html page. What cannot be read goes to
-    `skipped`; without it, the first such thing is raised.
+    Each text is questioned once against `known` other texts by the same author, and as many are
+    compared with another author's; there are at most `cases` cases of each class. Texts are cut to
+    their first `words` words. `population` is the path of a population by other people for all
+    cases; or `input`, for the texts of the material by neither author of a case, of which
+    `population_size` are drawn for each case. The study is written to `outputs`, as .json and as an
+    .html page. Texts that cannot be read are appended to `skipped`; without it, the first of them
+    raises.
     """
     for output in outputs:
         check_study_name(output)
@@ -128,7 +129,7 @@ def validate(
 
 
 def _draw(place: Path, documents: list[Document], conditions: StudyConditions) -> list[DrawnCase]:
-    """The cases; for each there must be texts for a population, if one is to be drawn."""
+    """The cases; each must leave enough texts for a population, if one is to be drawn."""
     size = conditions.population_size or 0
     try:
         drawn = draw_cases(
@@ -139,7 +140,7 @@ def _draw(place: Path, documents: list[Document], conditions: StudyConditions) -
     if size and (fewest := min(len(by_others(documents, case)) for case in drawn)) < size:
         raise InputError(
             f"without the two authors of a case, as few as {fewest:,} texts are left for its "
-            f"population; expected {size:,}, as asked for: add texts by other authors, or ask for "
+            f"population; expected {size:,}, as requested: add texts by other authors, or ask for "
             "fewer",
             place,
         )
@@ -183,7 +184,7 @@ def _populations(
     conditions: StudyConditions,
     given: Population | None,
 ) -> Iterator[tuple[Population | None, list[int]]]:
-    """Each population, and the numbers of the cases that have it."""
+    """Each population, and the indices of the cases that it belongs to."""
     if conditions.population != INPUT:
         yield given, list(range(len(drawn)))
         return
@@ -200,7 +201,7 @@ def _populations(
 
 
 def _remarks(
-    material: Material,
+    material: StudyMaterial,
     conditions: StudyConditions,
     verifier: Verifier,
     model: str | Path,

@@ -1,4 +1,4 @@
-"""Texts of known authors that cases are made of, and a population that is by other people."""
+"""Texts of known authors to make cases from, and a population by other people."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ from adhominem.verify.verifier import Verifier
 
 
 @dataclass(frozen=True)
-class Material:
-    """Texts as they are compared, and what a study says of each."""
+class StudyMaterial:
+    """The texts to compare, and their entries in the study."""
 
     documents: list[Document]
     texts: list[StudyText]
 
-    def of(self, places: Sequence[int]) -> Material:
-        """The texts at these places alone."""
-        return Material([self.documents[at] for at in places], [self.texts[at] for at in places])
+    def of(self, places: Sequence[int]) -> StudyMaterial:
+        """The texts at these indices."""
+        return StudyMaterial(
+            [self.documents[at] for at in places], [self.texts[at] for at in places]
+        )
 
-    def without_copies(self) -> tuple[Material, list[str]]:
-        """Each text once, without passages that several share, and what is to be said of that.
+    def without_copies(self) -> tuple[StudyMaterial, list[str]]:
+        """Each text once, without passages that several share, and remarks on what was removed.
 
-        A text that stands there under two authors' names is left out altogether: by whom is it?
+        A text that occurs under two authors' names is left out altogether, since its author is
+        unclear.
         """
         copies, doubtful = set(), set()
         for pair in find_duplicates([fingerprint(document.text) for document in self.documents]):
@@ -47,7 +50,7 @@ class Material:
             f"left out, since {why}: {listed([self.texts[at].id for at in sorted(places)])}"
             for places, why in (
                 (copies - doubtful, "the same author has the same text under another name"),
-                (doubtful, "the same text stands there under the names of several authors"),
+                (doubtful, "the same text occurs under the names of several authors"),
             )
             if places
         ]
@@ -60,9 +63,9 @@ def read_material(
     words: int | None,
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None],
-) -> Material:
-    """All texts of known authors, each cut to its first `words`."""
-    material = Material([], [])
+) -> StudyMaterial:
+    """All texts of known authors, each cut to its first `words` words."""
+    material = StudyMaterial([], [])
     for document in read_documents(place, skipped=skipped):
         text = document.text if words is None else first_words(document.text, words)
         material.documents.append(replace(document, text=text))
@@ -82,13 +85,13 @@ def read_material(
 
 def read_population_by_others(
     path: str,
-    material: Material,
+    material: StudyMaterial,
     encode: Encode,
     verifier: Verifier,
     skipped: list[InputError] | None,
     on_documents: Callable[[int], None],
 ) -> Population:
-    """A population by others than those who wrote the material, as far as can be told."""
+    """A population by others than the authors of the material, as far as can be checked."""
     members: list[Document] = []
 
     def encode_noted(batch: Sequence[Document]) -> Iterator[Levs | InputError]:

@@ -1,6 +1,6 @@
-"""A validation study for people: what its cases were like, its measures, and a page with both.
+"""A validation study as a page for people: what its cases were like, and its measures.
 
-The page is a single HTML file that fetches nothing from anywhere.
+The page is a single HTML file that fetches nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class StudyRow:
 
 
 def study_page(study: ValidationStudy) -> str:
-    """The page of a study: its conditions, measures, Tippett plot, and the cases that misled."""
+    """The page of a study: conditions, measures, Tippett plot, and the cases that misled."""
     return render_page(
         "study.html",
         (asset("evaluation.css"), asset("study.css")),
@@ -44,7 +44,7 @@ def study_page(study: ValidationStudy) -> str:
 
 
 def study_facts(study: ValidationStudy) -> dict[str, str]:
-    """What the cases of a study were made of, in words."""
+    """A description of the cases of a study."""
     conditions = study.conditions
     known = "1 known text" if conditions.known == 1 else f"{conditions.known:,} known texts"
     return {
@@ -59,7 +59,7 @@ def study_facts(study: ValidationStudy) -> dict[str, str]:
 
 
 def words_of(study: ValidationStudy) -> str:
-    """How long the texts of a study are."""
+    """A description of the lengths of a study's texts."""
     words = sorted(text.words for text in study.texts)
     if words[0] == words[-1]:
         lengths = f"{words[0]:,} words each"
@@ -70,14 +70,14 @@ def words_of(study: ValidationStudy) -> str:
 
 
 def population_of(study: ValidationStudy) -> str:
-    """What the cases of a study had for a population."""
+    """A description of the populations in a study's cases."""
     conditions, (fewest, most) = study.conditions, study.population_texts
     if conditions.population == "none":
         return "none"
     if conditions.population == "given":
         return f"the same for all cases, {most:,} texts: {conditions.population_source}"
     count = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    drawn = "drawn anew for each case from" if conditions.population_size else "for each case, all"
+    drawn = "drawn for each case from" if conditions.population_size else "for each case, all"
     return f"{count} texts, {drawn} those of the material by neither author of the case"
 
 
@@ -92,7 +92,7 @@ def study_rows(
     same_author: int,
     different_authors: int,
 ) -> list[StudyRow]:
-    """The measures of a study with these numbers of cases, as they are shown."""
+    """Measures with these numbers of cases, as they are shown."""
     counts = {"same": same_author, "different": different_authors}
     rows = []
     for name, measure in MEASURES.items():

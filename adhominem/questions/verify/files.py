@@ -25,7 +25,7 @@ _BY_ENDING = {".html": "html", ".htm": "html", ".txt": "terminal"}
 
 
 class CaseOptions(TypedDict, total=False):
-    """What a case consists of beside its two sides; all of it can be left out."""
+    """The optional parts of a case beside its two sides."""
 
     model: str | Path  # the name of a shipped model, or a model's folder
     also_first: Sequence[str | Path]  # further texts of the first side
@@ -39,8 +39,8 @@ class CaseOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Case:
-    """A model, the texts of both sides, and the population that they are compared with."""
+class LoadedCase:
+    """A model, the texts of both sides, and the population that they are compared against."""
 
     verifier: Verifier
     first: list[Exhibit]
@@ -48,10 +48,12 @@ class Case:
     population: Population | None
 
 
-def read_case(first: str | Path, second: str | Path | None, **options: Unpack[CaseOptions]) -> Case:
+def read_case(
+    first: str | Path, second: str | Path | None, **options: Unpack[CaseOptions]
+) -> LoadedCase:
     """Load the model, read the texts of both sides, and encode the population if there is one.
 
-    Without a `second`, there are no texts of the second side.
+    Without a `second`, the second side has no texts.
     """
     verifier = load(options.get("model", DEFAULT_MODEL), device=options.get("device", "cpu"))
     sides = (
@@ -72,7 +74,7 @@ def read_case(first: str | Path, second: str | Path | None, **options: Unpack[Ca
             population = read_population(
                 path, encode, verifier=verifier, skipped=skipped, on_documents=on_documents
             )
-    return Case(verifier, *sides, population)
+    return LoadedCase(verifier, *sides, population)
 
 
 def verify_files(
@@ -86,7 +88,7 @@ def verify_files(
 ) -> Verification:
     """Compare two files, folders of one author's texts, or `-` for standard input.
 
-    `prior_same_author` is how probable one author is before the texts are read; within 0.5 ±
+    `prior_same_author` is the probability of one author before the texts are read; within 0.5 ±
     `delta` the probability is too close to call. `scale` is the JSON file of a verbal scale.
     """
     case = read_case(first, second, **options)
@@ -111,10 +113,10 @@ def explain_files(
     scale: str | Path | None = None,
     **options: Unpack[CaseOptions],
 ) -> Explanation:
-    """Compare two files or folders as `verify_files` does, and explain what made the result.
+    """Compare two files or folders like `verify_files`, and explain what made the result.
 
-    The explanation is written to `output`, if there is one, in the `format` html or terminal; by
-    default the ending of its name decides.
+    The explanation is written to `output`, if given, in the `format` html or terminal; by default
+    the file's ending decides.
     """
     from adhominem.verify.explanation import explain_texts
 
@@ -146,7 +148,7 @@ def note_model(model: str | Path) -> None:
 
 
 def format_of(output: Path, chosen: str | None = None) -> str:
-    """The format of a file: as `chosen`, or as its ending says."""
+    """The format of a file: the `chosen` one, or that of its ending."""
     format = chosen or _BY_ENDING.get(output.suffix.lower(), "")
     if not format:
         raise OptionError(
@@ -168,7 +170,7 @@ def explanation_text(
     environment: Mapping[str, str] | None = None,
     width: int = 80,
 ) -> str:
-    """An explanation as html, or for a terminal with this environment and width."""
+    """An explanation as HTML, or for a terminal with this environment and width."""
     if format == "html":
         from adhominem.render.html import explanation_page
 

@@ -369,7 +369,7 @@ def test_the_page_says_what_it_is_and_what_it_is_not(drawn: CorpusMap) -> None:
         "Map of letters",
         "12 documents by 4 authors",
         "The corpus is its own relevant population (12 texts).",
-        "A Bayes factor is not a verdict, and a cluster is no proof.",
+        "A Bayes factor is not a verdict, and a cluster is not proof.",
         f"SHA-256 {drawn.model_sha256}",
         f"AdHominem {drawn.version} with the model {drawn.model}",
         "average linkage, seed 0",

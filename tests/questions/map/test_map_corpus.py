@@ -13,7 +13,7 @@ from conftest import NgramRun, made_up_rows, write_rows
 from adhominem import Document, Population, load
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.jobs.encoded_corpus import FEWEST_OF_THEIR_OWN
+from adhominem.jobs.encoded_corpus import FEWEST_FOR_POPULATION
 from adhominem.questions.cluster.ask import cluster_corpus
 from adhominem.questions.map.files import map_corpus
 from adhominem.verify.case_cautions import UNCALIBRATED
@@ -148,7 +148,7 @@ def test_a_population_is_the_corpus_none_or_what_is_given(
 def test_the_help_says_how_many_texts_are_their_own_population() -> None:
     for command in ("map", "cluster"):
         told = " ".join(CliRunner().invoke(main, [command, "--help"]).stdout.split())
-        assert f"if it has {FEWEST_OF_THEIR_OWN} texts or more; otherwise none" in told
+        assert f"if it has {FEWEST_FOR_POPULATION} texts or more; otherwise none" in told
 
 
 def test_many_texts_are_their_own_population(tmp_path: Path, ngram_run: NgramRun) -> None:

@@ -324,7 +324,7 @@ def test_a_run_that_was_killed_goes_on_and_ends_with_the_same_bytes(
     assert before.count(b"\n") == 8
     others = write_rows(tmp_path / "others.jsonl", [{"text": text} for text in OTHERS])
     for population in (others, None):
-        with pytest.raises(OptionError, match="begun with another model or other settings"):
+        with pytest.raises(OptionError, match="started with another model or other settings"):
             predict(model, pair_rows(pairs), output, population=population)
     assert partial.read_bytes() == before
     monkeypatch.setattr(module, "_CASES_AT_ONCE", 5)

@@ -181,7 +181,7 @@ def test_another_model_or_other_settings_are_refused_and_the_answers_kept(
         (tmp_path / "answers.jsonl.settings.json").unlink()
     else:
         options = {"prior": {"prior_same_author": 0.1}, "delta": {"delta": 0.1}}[other]
-    with pytest.raises(OptionError, match="was begun with another model or other settings"):
+    with pytest.raises(OptionError, match="was started with another model or other settings"):
         predict(mine, pair_rows(pairs), output, **options)
     assert partial.read_bytes() == before
     assert not output.exists()
@@ -222,7 +222,9 @@ def test_an_input_of_which_nothing_is_left_costs_no_answer(
     output = tmp_path / "answers.jsonl"
     stopped_after(20, pairs, model, output)
     emptied = write(tmp_path / "emptied.jsonl", rows)
-    with pytest.raises(InputError, match=r"answers\.jsonl\.partial, with the answers of a run"):
+    with pytest.raises(
+        InputError, match=r"answers\.jsonl\.partial, with the answers of an earlier run"
+    ):
         predict(model, pair_rows(emptied), output, skipped=[])
     done = predict(model, pair_rows(pairs), output)
     assert (done.answers, done.scored_now < 40) == (40, True)
@@ -290,7 +292,9 @@ def test_with_the_input_as_population_an_edited_text_changes_every_answer(
     output = tmp_path / "answers.jsonl"
     stopped_after(20, pairs, model, output, population=pairs)
     path = write(tmp_path / "edited.jsonl", edited("one text"))
-    with pytest.raises(OptionError, match=r"other settings \(the texts of a population"):
+    with pytest.raises(
+        OptionError, match=r"other settings \(which include the texts of a population"
+    ):
         predict(model, pair_rows(path), output, population=path)
     assert predict(model, pair_rows(pairs), output, population=pairs).scored_now == 22
 

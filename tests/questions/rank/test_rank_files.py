@@ -103,7 +103,7 @@ def test_wrong_calls_are_errors(case: Path, small_run: SmallRun) -> None:
     for wrong in (("--none", 1), ("--none", -0.1), ("-o", "page.pdf"), ("--trials", -1)):
         run("rank", disputed, candidates, *wrong, status=2)
     run("rank", candidates, status=2)
-    with pytest.raises(OptionError, match=r"page\.pdf is no \.html"):
+    with pytest.raises(OptionError, match=r"page\.pdf is not an \.html"):
         rank(disputed, candidates, output=case / "page.pdf")
     with pytest.raises(NotFoundError):
         rank(disputed, case / "nowhere", model=small_run.folder)

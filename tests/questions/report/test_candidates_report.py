@@ -260,7 +260,7 @@ def test_a_report_on_candidates_does_not_say_which_folder_is_opened(
     elsewhere = replace(first, report=replace(first.report, model="../elsewhere"))
     changed = replace(told, propositions=(elsewhere, *others))
     (page := tmp_path / "report.html").write_text(report_page(changed), "utf-8")
-    with pytest.raises(InputError, match="say where it lies"):
+    with pytest.raises(InputError, match="give the path of the model"):
         check_candidates_files(page, place / "disputed.txt", [place / name for name in NAMES])
 
 

@@ -440,7 +440,7 @@ def test_a_report_does_not_say_which_folder_is_opened(
 
     monkeypatch.setattr("adhominem.questions.verify.files.load", opened)
     page = tampered(case.page, change, tmp_path / "report.html")
-    with pytest.raises(InputError, match="say where it lies"):
+    with pytest.raises(InputError, match="give the path of the model"):
         check_report_files(page, case.first, case.second)
 
 

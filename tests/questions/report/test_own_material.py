@@ -209,7 +209,7 @@ def test_a_broken_study_is_an_error_that_names_it(worked: Worked, tmp_path: Path
     page = tmp_path / "report.html"
     done = worked.run("report", *worked.texts(), "-o", page, "--validation", path)
     assert done.exit_code == 1
-    assert "study.json: this is no validation study" in done.stderr
+    assert "study.json: this is not a validation study" in done.stderr
     assert not page.exists()
 
 

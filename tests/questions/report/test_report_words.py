@@ -117,7 +117,7 @@ def test_what_points_the_wrong_way_is_counted_on_the_side_that_matters() -> None
 def test_that_nothing_was_seen_is_not_that_nothing_can_be() -> None:
     told = " ".join(said(report(1.76)))
     assert "none of 200 has a Bayes factor at least as great" in told
-    assert "up to 1.5% of cases may well not be seen" in told  # 1 - 0.05 ** (1 / 200)
+    assert "up to 1.5% of cases may well not occur once" in told  # 1 - 0.05 ** (1 / 200)
 
 
 def test_a_report_says_what_it_lacks() -> None:

@@ -217,7 +217,7 @@ def test_material_that_does_not_suffice_is_an_error_before_the_work(
 def test_wrong_options_and_empty_material_are_errors(
     material: Path, small_run: SmallRun, tmp_path: Path
 ) -> None:
-    with pytest.raises(OptionError, match=r"study\.txt is no \.json and no \.html"):
+    with pytest.raises(OptionError, match=r"study\.txt is neither a \.json nor an \.html"):
         validate(material, [tmp_path / "study.txt"])
     with pytest.raises(OptionError, match="population size without the population `input`"):
         validate(material, population_size=9)
