@@ -166,7 +166,7 @@ def _sigmoid(log_odds: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class PooledBlocks:
     """Pairs in the order of their scores, pooled so that the share of same-author pairs rises.
 
     This is what the pool-adjacent-violators algorithm (PAV) makes of a score. Equal scores are
@@ -198,7 +198,7 @@ class Blocks:
         return np.asarray(1 - np.append(0.0, np.cumsum(self.different)) / self.different.sum())
 
 
-def pool(scores: FloatArray, same_author: BoolArray) -> Blocks:
+def pool(scores: FloatArray, same_author: BoolArray) -> PooledBlocks:
     """The PAV algorithm. Both classes must occur."""
     order = np.argsort(scores, kind="stable")
     ranked, labels = scores[order], same_author[order]
@@ -219,4 +219,4 @@ def pool(scores: FloatArray, same_author: BoolArray) -> Blocks:
     hits_, sizes, first = np.array(stack).T
     starts = begins[runs[first.astype(np.int64)]]
     ends = np.append(starts[1:], len(ranked)) - 1
-    return Blocks(hits_, sizes - hits_, ranked[starts], ranked[ends])
+    return PooledBlocks(hits_, sizes - hits_, ranked[starts], ranked[ends])

@@ -17,7 +17,7 @@ from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import CHANNELS, NgramTable
 from adhominem.paper.config import Config, EncoderOptions
-from adhominem.paper.runtime import Encoded, Runtime
+from adhominem.paper.runtime import NetworkOutput, Runtime
 from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score.genres import Genres
 from adhominem.score.members import GenreMember, LayerMember, MemberScorer
@@ -131,7 +131,7 @@ class Member:
         tokens: list[str],
         starts: IntArray,
         times: IntArray,
-        attention: Encoded | None = None,
+        attention: NetworkOutput | None = None,
     ) -> Array32:
         """(variants, lev_size): see `Runtime.vary`.
 
@@ -142,7 +142,7 @@ class Member:
             return self.encoder.vary(tokens, topic, starts, times, attention)
         return self.encoder.vary(tokens, topic, starts, times)
 
-    def attend(self, document: Document, tokens: list[str]) -> Encoded | None:
+    def attend(self, document: Document, tokens: list[str]) -> NetworkOutput | None:
         """The LEV of a document and the network's attention to it; None without a network."""
         if not isinstance(self.encoder, Runtime):
             return None

@@ -132,7 +132,7 @@ _VARIANTS_AT_ONCE = 128  # of a document, through its second BiLSTM
 
 
 @dataclass(frozen=True)
-class Encoded:
+class NetworkOutput:
     """The LEVs of some documents, and where the network looked."""
 
     levs: Array32  # (documents, lev_size)
@@ -190,7 +190,7 @@ class Runtime:
         topic: Sequence[str],
         starts: IntArray,
         times: IntArray,
-        attention: Encoded | None = None,
+        attention: NetworkOutput | None = None,
     ) -> Array32:
         """(variants, lev_size): the LEVs of a document with passages left out or repeated.
 
@@ -221,17 +221,17 @@ class Runtime:
 
     def attend(
         self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
-    ) -> Encoded:
+    ) -> NetworkOutput:
         """The LEVs of a few documents, the longest first, and the attention."""
         return self._attend(Numbered.of(documents), topics)
 
-    def _attend(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Encoded:
+    def _attend(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> NetworkOutput:
         lengths = texts.lengths
         table = spread_windows(lengths, self._windows)
         places = table.token_places(lengths, self._windows.width)
         vectors, attention = self._window_vectors(texts, topics, table, places)
         levs, window_attention = self._document_vectors(vectors, np.bincount(table.documents))
-        return Encoded(levs, table, vectors, attention, window_attention)
+        return NetworkOutput(levs, table, vectors, attention, window_attention)
 
     def _window_vectors(
         self,

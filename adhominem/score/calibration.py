@@ -19,7 +19,7 @@ import numpy.typing as npt
 from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray, PairRows
 from adhominem.errors import ModelError
 from adhominem.records import NotNegative, Within, from_json, to_json
-from adhominem.score.three_level import Evidence, Levels
+from adhominem.score.three_level import Evidence, ThreeLevelParameters
 
 _LARGEST = 1e30  # no log Bayes factor comes near; much larger numbers end as infinite
 _FAR = 4.0  # deviations: an S-norm beyond grows as its logarithm
@@ -105,7 +105,7 @@ class LogBayesFactors(PairRows):
     log_bayes_factor: FloatArray  # the same within the bounds: what is reported
     lower_bound: FloatArray  # for these conditions; infinite if the model is not calibrated
     upper_bound: FloatArray
-    strange: BoolArray  # whether the population is of another genre, and so was not used
+    population_misfit: BoolArray  # whether the population is of another genre, and so was not used
     two_genres: BoolArray  # whether both sides seem to be of two: nothing is said then, it is 0
     calibrated: bool
 
@@ -115,7 +115,7 @@ class LogBayesFactors(PairRows):
         for name in ("unbounded", "log_bayes_factor", "lower_bound", "upper_bound", "two_genres"):
             values[name] = getattr(self, name).copy()
             values[name][chosen] = getattr(others, name)
-        return replace(self, **values, strange=chosen)
+        return replace(self, **values, population_misfit=chosen)
 
     @property
     def at_bound(self) -> BoolArray:
@@ -262,7 +262,7 @@ def cells(conditions: Conditions) -> npt.NDArray[np.int64]:
 class Calibration:
     """All that was learnt from cases of known authors: the members' parameters, weights, bounds."""
 
-    members: tuple[Levels | None, ...]  # None for one that goes by its layer
+    members: tuple[ThreeLevelParameters | None, ...]  # None for one that goes by its layer
     layer_weights: tuple[NotNegative, ...]  # of the log Bayes factors of such members; else 1
     weights: Weights
     lower_bound: _Bound  # of the log Bayes factor, where no bounds of its conditions are known

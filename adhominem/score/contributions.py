@@ -18,7 +18,7 @@ import numpy as np
 
 from adhominem.arrays import AnyFloats, FloatArray
 from adhominem.score.products import products
-from adhominem.score.three_level import Comparison
+from adhominem.score.three_level import CentredPairs
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ Contribution = ProductContribution | FactorContribution
 
 
 def product_of(
-    comparison: Comparison,
+    comparison: CentredPairs,
     levs: tuple[FloatArray, FloatArray],
     population_mean: FloatArray | None,
     slope: float,

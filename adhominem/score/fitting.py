@@ -20,7 +20,7 @@ from adhominem.score.calibration import Conditions, Scores, Weights
 from adhominem.score.decision import probability_same_author
 from adhominem.score.genres import PairGeometry
 from adhominem.score.members import GenreMember, MemberScorer
-from adhominem.score.three_level import Evidence, Levels, Part, compare
+from adhominem.score.three_level import Evidence, PartVariances, ThreeLevelParameters, compare
 
 _STEP = 0.01  # of the search for the bounds, in decades
 _PRIOR = 2e-4  # how strongly parameters are held to where they start
@@ -45,14 +45,16 @@ class Cases(PairRows):
 class Fitted:
     """The parameters of all members, and the weights of what they say."""
 
-    levels: tuple[Levels | None, ...]
+    levels: tuple[ThreeLevelParameters | None, ...]
     layer_weights: tuple[float, ...]
     weights: Weights
 
     @classmethod
     def start(cls, members: Sequence[MemberScorer]) -> Fitted:
         """Where fitting begins: the parameters that members have before they are calibrated."""
-        levels = tuple(Levels() if isinstance(one, GenreMember) else None for one in members)
+        levels = tuple(
+            ThreeLevelParameters() if isinstance(one, GenreMember) else None for one in members
+        )
         return cls(levels, (1.0,) * len(levels), Weights(factor=0.5, snorm=0.8))
 
     def scores(self, cases: Cases) -> Scores:
@@ -65,7 +67,9 @@ class Fitted:
         return self.weights(self.scores(cases))
 
 
-def _evidence(levels: Levels | None, weight: float, pairs: PairGeometry | Evidence) -> Evidence:
+def _evidence(
+    levels: ThreeLevelParameters | None, weight: float, pairs: PairGeometry | Evidence
+) -> Evidence:
     if isinstance(pairs, Evidence):
         return pairs.times(weight)
     assert levels is not None
@@ -85,7 +89,7 @@ def fit(
     with derivatives by differences, which makes it a step of logistic regression. Parameters are
     held a little to where they `start`; they may `begin` elsewhere.
     """
-    fitting = _Fitting(batches, weights, start)
+    fitting = _Objective(batches, weights, start)
     origin = fitting.pack(start)
     here = origin if begin is None else fitting.pack(begin)
     loss = fitting.loss(fitting.factors(here), here, origin)
@@ -111,7 +115,7 @@ def fit(
     return fitting.unpack(here)
 
 
-class _Fitting:
+class _Objective:
     """Cases, and parameters as numbers in a row: those of each member, then the weights."""
 
     def __init__(
@@ -297,24 +301,26 @@ _POSITIVE = (
 )
 
 
-def unrestricted(levels: Levels) -> FloatArray:
+def unrestricted(levels: ThreeLevelParameters) -> FloatArray:
     """(parameters,): variances and exponents as logarithms."""
-    values = [getattr(p, f.name) for p in (levels.genre_part, levels.rest) for f in fields(Part)]
+    values = [
+        getattr(p, f.name) for p in (levels.genre_part, levels.rest) for f in fields(PartVariances)
+    ]
     values += [getattr(levels, name) for name in _POSITIVE]
     logs = [np.log(max(value, 1e-12)) for value in values]
     return np.array([*logs, levels.unknown_log_odds, levels.length_power])
 
 
-def restricted(values: FloatArray) -> Levels:
+def restricted(values: FloatArray) -> ThreeLevelParameters:
     """The parameters that `unrestricted` made these numbers of."""
     *logs, odds, power = values.tolist()
     positive = [float(np.exp(value)) for value in logs]
-    size = len(fields(Part))
-    names = [field.name for field in fields(Part)]
+    size = len(fields(PartVariances))
+    names = [field.name for field in fields(PartVariances)]
     genre_part, rest = (
-        Part(**dict(zip(names, positive[at : at + size], strict=True))) for at in (0, size)
+        PartVariances(**dict(zip(names, positive[at : at + size], strict=True))) for at in (0, size)
     )
     singles = dict(zip(_POSITIVE, positive[2 * size :], strict=True))
-    return Levels(
+    return ThreeLevelParameters(
         genre_part=genre_part, rest=rest, unknown_log_odds=odds, length_power=power, **singles
     )

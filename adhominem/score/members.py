@@ -19,7 +19,13 @@ from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score.contributions import Contribution, FactorContribution, product_of
 from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.products import MemberTexts, PairProducts, PopulationPart, numbered, products
-from adhominem.score.three_level import Comparison, Evidence, Levels, compare, genre_shares
+from adhominem.score.three_level import (
+    CentredPairs,
+    Evidence,
+    ThreeLevelParameters,
+    compare,
+    genre_shares,
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class GenreMember:
     """A member that is scored by the three-level model of its LEVs."""
 
     genres: Genres
-    levels: Levels = field(default_factory=Levels)
+    levels: ThreeLevelParameters = field(default_factory=ThreeLevelParameters)
     is_sparse: bool = False  # whether its LEVs are zeros for the most part
 
     @property
@@ -93,7 +99,7 @@ class GenreMember:
             left = float(pairs.population.texts[0])
             mean = (population.texts * population.mean - inside) / left
         sides = levs[first[0]], levs[second[0]]
-        return product_of(Comparison(self.levels, pairs), sides, mean, slope)
+        return product_of(CentredPairs(self.levels, pairs), sides, mean, slope)
 
     def without(self, genre: str) -> GenreMember:
         """This scorer as if a genre were unknown."""

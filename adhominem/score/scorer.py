@@ -80,17 +80,17 @@ class Scorer:
         second: Sides,
         population: Population | None = None,
         *,
-        even_if_strange: bool = False,
+        despite_misfit: bool = False,
     ) -> LogBayesFactors:
         """The log Bayes factors of pairs of LEVs, or of pairs of sets of LEVs.
 
         A population that seems to be of another genre than a pair is not used for it. With
-        `even_if_strange` it is, and the answer says so: where pairs are ranked, all must be
+        `despite_misfit` it is, and the answer says so: where pairs are ranked, all must be
         compared with the same one.
         """
         parts = self.parts(population)
         chunks = self._chunks(first, second)
-        factors = [self._factors(*chunk, parts, even_if_strange) for chunk in chunks]
+        factors = [self._factors(*chunk, parts, despite_misfit) for chunk in chunks]
         return LogBayesFactors.joined(factors) if factors else self.weighed(self._nothing())
 
     def among(
@@ -100,14 +100,14 @@ class Scorer:
         second: IntArray,
         population: IntArray | None = None,
         *,
-        even_if_strange: bool = False,
+        despite_misfit: bool = False,
     ) -> LogBayesFactors:
         """The same for pairs among texts whose products are known: see `tables`.
 
         Sides (pairs, texts) and population (texts,) are given by the numbers of their texts.
         """
         parts = _parts_among(texts, population)
-        return self._factors(texts, first, second, parts, even_if_strange)
+        return self._factors(texts, first, second, parts, despite_misfit)
 
     def all_pairs(
         self,
@@ -156,18 +156,18 @@ class Scorer:
         first: IntArray,
         second: IntArray,
         population: Sequence[PopulationPart | None],
-        even_if_strange: bool,
+        despite_misfit: bool,
     ) -> LogBayesFactors:
         """Within bounds; without the population where that is of another genre than a pair."""
         scores = self._scores(texts, first, second, population)
-        factors, strange = self.weighed(scores), scores.fit < 0
-        if even_if_strange:
-            return replace(factors, strange=strange)
-        if not strange.any():
+        factors, misfit = self.weighed(scores), scores.fit < 0
+        if despite_misfit:
+            return replace(factors, population_misfit=misfit)
+        if not misfit.any():
             return factors
         nobody = _parts_among(texts, None)
-        alone = self._scores(texts, first[strange], second[strange], nobody)
-        return factors.replaced(strange, self.weighed(alone))
+        alone = self._scores(texts, first[misfit], second[misfit], nobody)
+        return factors.replaced(misfit, self.weighed(alone))
 
     def _scores(
         self,
@@ -329,18 +329,18 @@ class Scorer:
     def weighed(self, scores: Scores) -> LogBayesFactors:
         """The log Bayes factors of scores, within bounds, whatever the population is like."""
         unbounded = self.unbounded(scores)
-        strange = np.zeros(len(unbounded), dtype=bool)
+        no_pair = np.zeros(len(unbounded), dtype=bool)
         if self.calibration is None:
             nowhere = np.full(len(unbounded), np.inf)
-            return LogBayesFactors(unbounded, unbounded, -nowhere, nowhere, strange, strange, False)
+            return LogBayesFactors(unbounded, unbounded, -nowhere, nowhere, no_pair, no_pair, False)
         lower, upper = self.calibration.limits(scores.conditions)
-        log_odds, two_genres = self.weights.one_genre(scores), strange
+        log_odds, two_genres = self.weights.one_genre(scores), no_pair
         bounded = unbounded
         if log_odds is not None:
             two_genres = log_odds < 0
             bounded = np.where(two_genres, 0.0, if_one_genre(unbounded, log_odds))
         bounded = np.clip(bounded, lower, upper)
-        return LogBayesFactors(unbounded, bounded, lower, upper, strange, two_genres, True)
+        return LogBayesFactors(unbounded, bounded, lower, upper, no_pair, two_genres, True)
 
     def _nothing(self) -> Scores:
         """The scores of no pairs."""

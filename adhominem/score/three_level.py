@@ -34,7 +34,7 @@ _LEAST = 1e-8  # variance, squared length
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class PartVariances:
     """The variances of one part of a LEV: the genre directions, or all others."""
 
     author: Positive  # between authors of one genre: the trace of the paper's B^-1
@@ -44,11 +44,11 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Levels:
+class ThreeLevelParameters:
     """All parameters of one member. The defaults are near those of the shipped model."""
 
-    genre_part: Part = Part(author=0.4, text=0.5, length=0.15, directions=12.0)
-    rest: Part = Part(author=0.25, text=0.45, length=0.15, directions=10.0)
+    genre_part: PartVariances = PartVariances(author=0.4, text=0.5, length=0.15, directions=12.0)
+    rest: PartVariances = PartVariances(author=0.25, text=0.45, length=0.15, directions=10.0)
     known_genre: Positive = 0.15  # variance of c around the centre of a known genre, genre part
     unknown_genre: Positive = 1.5  # of a genre that is not known, times the spread of the known
     known_genre_rest: Positive = 0.05  # the same of the rest
@@ -70,7 +70,7 @@ class Centre:
     rest_variance: FloatArray  # (pairs,)
 
     @classmethod
-    def of(cls, levels: Levels, pairs: PairGeometry) -> Centre:
+    def of(cls, levels: ThreeLevelParameters, pairs: PairGeometry) -> Centre:
         """The mixture over genres as one Gaussian, then the population as more texts of it.
 
         A population says what genre it is of; without one, the texts themselves do.
@@ -103,7 +103,7 @@ class Centre:
 
 
 def _middle(
-    part: Part, size: int, genre: FloatArray, noise: FloatArray, present: BoolArray
+    part: PartVariances, size: int, genre: FloatArray, noise: FloatArray, present: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
     """Where texts lie on average (pairs, directions), and the variance of that (pairs,)."""
     texts = present.sum(axis=1)  # (pairs,)
@@ -113,7 +113,7 @@ def _middle(
 
 
 def _genre_shares(
-    levels: Levels,
+    levels: ThreeLevelParameters,
     genres: Genres,
     near: FloatArray,
     spread: FloatArray,
@@ -137,7 +137,7 @@ def _genre_shares(
 
 
 def genre_shares(
-    levels: Levels, genres: Genres, to_genres: FloatArray, log_tokens: FloatArray
+    levels: ThreeLevelParameters, genres: Genres, to_genres: FloatArray, log_tokens: FloatArray
 ) -> FloatArray:
     """(genres + 1,): of which genre some texts are, taken to be of one; last, of none known.
 
@@ -154,7 +154,7 @@ def genre_shares(
     return np.asarray(_genre_shares(levels, genres, near, spread[:, None], alone=True)[0])
 
 
-def one_genre(levels: Levels, pairs: PairGeometry) -> FloatArray:
+def one_genre(levels: ThreeLevelParameters, pairs: PairGeometry) -> FloatArray:
     """(pairs,): the log Bayes factor, in nats, of one c for both sides against one for each.
 
     Only directions in which genres differ count, as if each side were by another author.
@@ -210,10 +210,10 @@ class Evidence(PairRows):
         return replace(self, log_bayes_factor=weight * self.log_bayes_factor, against=scaled)
 
 
-class Comparison:
+class CentredPairs:
     """Both sides of some pairs, as they depart from the centre that they share."""
 
-    def __init__(self, levels: Levels, pairs: PairGeometry) -> None:
+    def __init__(self, levels: ThreeLevelParameters, pairs: PairGeometry) -> None:
         self.levels, self.genres, self.pairs = levels, pairs.genres, pairs
         self.centre = centre = Centre.of(levels, pairs)
         part, rest, size = levels.genre_part, levels.rest, pairs.genres.directions
@@ -406,13 +406,13 @@ class Terms:
         )
 
 
-def compare(levels: Levels, pairs: PairGeometry) -> Evidence:
+def compare(levels: ThreeLevelParameters, pairs: PairGeometry) -> Evidence:
     """The log Bayes factors of pairs; with a population, also of each side with its texts."""
-    comparison = Comparison(levels, pairs)
+    comparison = CentredPairs(levels, pairs)
     factors = comparison.log_bayes_factor()
     if pairs.population is None:
         return Evidence(factors, one_genre=one_genre(levels, pairs))
     against = comparison.against(0), comparison.against(1)
-    alone = Comparison(levels, replace(pairs, population=None))
+    alone = CentredPairs(levels, replace(pairs, population=None))
     fit = comparison.log_density() - alone.log_density()
     return Evidence(factors, against, pairs.population.kept, fit)

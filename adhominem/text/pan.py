@@ -55,7 +55,7 @@ class Pair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class PanProblem:
     """Some documents by one author, and one in question."""
 
     id: str
@@ -64,7 +64,7 @@ class Problem:
     same_author: bool | None = None
 
 
-Case = TypeVar("Case", bound=Pair | Problem)
+Case = TypeVar("Case", bound=Pair | PanProblem)
 
 
 def each_id_once(cases: Iterable[Case | InputError]) -> Iterator[Case | InputError]:
@@ -198,7 +198,7 @@ def _two_strings(row: dict[str, Any], name: str) -> tuple[str, str]:
 
 def problem_rows(
     folder: Path, on_bytes: OnBytes | None = None, *, labelled: bool = True
-) -> Iterator[Problem | InputError]:
+) -> Iterator[PanProblem | InputError]:
     """PAN 2013-15: subfolders with known01.txt, ... and unknown.txt; truth.txt beside them.
 
     Without `labelled`, the truth is not looked for.
@@ -263,7 +263,7 @@ def _problem_ids(folder: Path) -> list[str]:
     return problems
 
 
-def _problem(folder: Path, same_author: bool | None, on_bytes: OnBytes | None) -> Problem:
+def _problem(folder: Path, same_author: bool | None, on_bytes: OnBytes | None) -> PanProblem:
     if not os.path.isdir(folder):
         raise NotFoundError(
             "contents.json names this problem, but there is no such folder; expected one", folder
@@ -279,7 +279,7 @@ def _problem(folder: Path, same_author: bool | None, on_bytes: OnBytes | None) -
     id = readable_name(folder.name)
     # Where the answer is no, all that is known of the other author is that it is another.
     other = {True: id, False: f"{id}/unknown", None: ""}[same_author]
-    return Problem(
+    return PanProblem(
         id=id,
         known=tuple(_problem_document(path, id, on_bytes) for path in known),
         questioned=_problem_document(questioned[0], other, on_bytes),

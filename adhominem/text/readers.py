@@ -39,7 +39,7 @@ from adhominem.text.files import (
 )
 from adhominem.text.pan import (
     Pair,
-    Problem,
+    PanProblem,
     each_id_once,
     find_file,
     find_truth,
@@ -236,7 +236,7 @@ def read_pairs(
 
 def read_problems(
     path: str | Path, *, skipped: list[InputError] | None = None
-) -> Iterator[Problem]:
+) -> Iterator[PanProblem]:
     """The problems of PAN 2013-15 in a folder."""
     return stop_or_skip(each_id_once(problem_rows(path_of(path))), skipped)
 

@@ -76,7 +76,7 @@ def cautions_of(
     yield from passages_taken_out(taken_out)
     yield from shared_texts(sides)
     if population is not None:
-        if scored is not None and scored.strange[0]:
+        if scored is not None and scored.population_misfit[0]:
             yield OTHER_GENRE
         yield from _small(population)
         yield from _of_population(sides, population)

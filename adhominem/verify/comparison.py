@@ -16,7 +16,7 @@ from adhominem.arrays import AnyLevs, Array32, FloatArray, IntArray, Levs
 from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder, NgramVariants
 from adhominem.pairs.passages import TakenOut
-from adhominem.paper.runtime import Encoded
+from adhominem.paper.runtime import NetworkOutput
 from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.contributions import Contribution, ProductContribution
 from adhominem.score.population import Population
@@ -35,7 +35,7 @@ class ComparedText:
 
     exhibit: Exhibit
     tokens_by: Mapping[Tokenizer, Tokens]  # members mostly share one tokenizer
-    attention: tuple[Encoded | None, ...]  # where each member looked; None if it was not kept
+    attention: tuple[NetworkOutput | None, ...]  # where each member looked; None if it was not kept
     copies: tuple[Exhibit, ...] = ()  # of the same side, with the same tokens: all count once
 
     @property
@@ -89,7 +89,7 @@ class Comparison:
     @property
     def used(self) -> Population | None:
         """The population, unless it is of another genre: then it was not used."""
-        return None if self.scored.strange[0] else self.population
+        return None if self.scored.population_misfit[0] else self.population
 
     @cached_property
     def contributions(self) -> list[Contribution]:

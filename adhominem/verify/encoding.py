@@ -15,7 +15,7 @@ from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.together import NgramsTogether
 from adhominem.pairs.passages import each_passage_once
-from adhominem.paper.runtime import Encoded
+from adhominem.paper.runtime import NetworkOutput
 from adhominem.score.scorer import out_of_range
 from adhominem.text.files import Document
 from adhominem.text.tokenizer import Lexicon, Numbered, PackedTexts, Tokenizer, Tokens
@@ -94,11 +94,11 @@ class Encoding:
 
     def attend(
         self, documents: Sequence[Document], known: Sequence[TokensBy]
-    ) -> tuple[Levs, list[tuple[Encoded | None, ...]]]:
+    ) -> tuple[Levs, list[tuple[NetworkOutput | None, ...]]]:
         """(documents, lev_size), and the attention of each member, of each document."""
         numbered = self._numbered(documents, known)
         parts = self._count(numbered)
-        attended: dict[Member, list[Encoded | None]] = {
+        attended: dict[Member, list[NetworkOutput | None]] = {
             member: [None] * len(documents) for member in parts
         }
         for member in self._members:

@@ -56,7 +56,7 @@ class TokenAttention:
 
 
 @dataclass(frozen=True)
-class Passage:
+class ExplainedPassage:
     """A stretch of a text, with its contribution and its attention."""
 
     start: int
@@ -73,7 +73,7 @@ class ExplainedText:
     side: str  # first or second
     name: str
     text: str
-    passages: tuple[Passage, ...]
+    passages: tuple[ExplainedPassage, ...]
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def explain_text(
                 for (begin, last), share in zip(spans, shares, strict=True)
             )
         passages.append(
-            Passage(
+            ExplainedPassage(
                 int(tokenized.spans[start, 0]),
                 int(tokenized.spans[end - 1, 1]),
                 float(contributions[at]),
@@ -272,7 +272,7 @@ def _recut(text: ExplainedText) -> ExplainedText:
         within = tokens[bisect_left(places, start) : bisect_left(places, end)]
         weight = sum(part for _, part in within)
         passages.append(
-            Passage(
+            ExplainedPassage(
                 start,
                 start + len(text.text[start : min(end, last)].rstrip()),
                 sum(
@@ -310,7 +310,7 @@ def _chosen(text: ExplainedText, first: int, last: int) -> list[int]:
     return chosen
 
 
-def _share(passage: Passage, start: int, end: int) -> float:
+def _share(passage: ExplainedPassage, start: int, end: int) -> float:
     """How much of a passage lies between two places."""
     length = max(1, passage.end - passage.start)  # an empty one has its place, too
     return max(0, min(passage.start + length, end) - max(passage.start, start)) / length

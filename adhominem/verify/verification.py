@@ -27,7 +27,7 @@ _ANY_GENRE = "*"  # the texts are like the training texts, but of no one genre
 
 
 @dataclass(frozen=True)
-class Material:
+class ComparedDocument:
     """A text that was compared."""
 
     name: str
@@ -39,7 +39,7 @@ class Material:
 class Side:
     """All texts of one side, by one author."""
 
-    documents: tuple[Material, ...]  # also those that are copies of others
+    documents: tuple[ComparedDocument, ...]  # also those that are copies of others
     tokens: int  # of the different texts
 
 
@@ -234,7 +234,7 @@ def _likeness(
 
 def _side(texts: Sequence[ExaminedText]) -> Side:
     documents = tuple(
-        Material(exhibit.document.id, len(text.tokens), exhibit.sha256)
+        ComparedDocument(exhibit.document.id, len(text.tokens), exhibit.sha256)
         for text in texts
         for exhibit in (text.exhibit, *text.copies)
     )

@@ -24,7 +24,7 @@ from adhominem.model.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.model.layout import MACHINE
 from adhominem.model.member import Member, make_members
 from adhominem.pairs.passages import Hashes, TakenOut, without_recurring, without_shared
-from adhominem.paper.runtime import Encoded
+from adhominem.paper.runtime import NetworkOutput
 from adhominem.paper.two_covariance import squared_distance
 from adhominem.score.calibration import Calibration
 from adhominem.score.decision import VerbalScale
@@ -164,7 +164,7 @@ class Verifier:
         rows = [row for both in sides for side in both for row in side]
         documents = [exhibits[0].document for exhibits, _ in rows]
         tokens = [tokens_by for _, tokens_by in rows]
-        attended: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(rows)
+        attended: list[tuple[NetworkOutput | None, ...]] = [(None,) * len(self.members)] * len(rows)
         if attention:
             levs, attended = self._encoding.attend(documents, tokens)
         else:

@@ -136,7 +136,7 @@ def found(
         genre_names={"letters": "private letters"},
     )
     scored: Any = SimpleNamespace(
-        strange=[strange_population], two_genres=[of_two_genres], at_bound=[at_bound]
+        population_misfit=[strange_population], two_genres=[of_two_genres], at_bound=[at_bound]
     )
     return list(
         cautions_of(

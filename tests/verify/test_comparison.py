@@ -122,7 +122,7 @@ def test_the_contributions_are_those_with_the_population_if_it_was_used(
     mixed: Verifier, population: Population
 ) -> None:
     comparison = compared(mixed, population)
-    strange = replace(comparison.scored, strange=np.array([True]))
+    strange = replace(comparison.scored, population_misfit=np.array([True]))
     for used, result in (
         (population, comparison),
         (None, compared(mixed)),
@@ -146,7 +146,7 @@ def test_a_model_that_is_not_calibrated_gives_its_score(small_run: SmallRun) -> 
 
 def test_a_population_of_another_genre_is_not_used(mixed: Verifier, population: Population) -> None:
     comparison = compared(mixed, population)
-    strange = replace(comparison.scored, strange=np.array([True]))
+    strange = replace(comparison.scored, population_misfit=np.array([True]))
     comparison = replace(comparison, scored=strange)
     assert comparison.used is None
     assert population_sensitivity(comparison) is None

@@ -194,7 +194,7 @@ def rank_texts(
         *cautions_of_ranking(
             verifier.verify(side, list(material.candidates[first]), population=shared),
             source=against.told.source,
-            strange=scored.factors.strange[0].tolist(),
+            strange=scored.factors.population_misfit[0].tolist(),
             genres=candidates_by_genre(verifier, shared, known, store),
         ),
         *(other_genres(verifier, levs[: len(side)], known, store) if states else ()),
