@@ -12,8 +12,8 @@ lengths alike it is the paper's score.
 
 A LEV has two parts. In the directions in which known genres differ, c varies much, and a
 genre that the model does not know may lie anywhere; in all others c hardly varies. Inside a part
-all directions count alike, so scalar products of LEVs are all that is needed. They are not
-independent, as a Gaussian would have it: each part has an effective number of `directions`, by
+all directions count alike, so scalar products of LEVs are all that is needed. The directions are
+not independent, as a Gaussian model assumes: each part has an effective number of `directions`, by
 which the mean evidence of a direction is multiplied.
 
 A variance is the total over the directions of a part, in units of the squared distance of a typical
@@ -39,8 +39,8 @@ class PartVariances:
 
     author: Positive  # between authors of one genre: the trace of the paper's B^-1
     text: Positive  # between long texts of one author: the trace of W^-1
-    length: Positive  # what a text of 650 tokens adds
-    directions: NotNegative  # that are independent, in effect
+    length: Positive  # added by the shortness of a text: its value at 650 tokens
+    directions: NotNegative  # effective number of independent ones
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,30 +50,30 @@ class ThreeLevelParameters:
     genre_part: PartVariances = PartVariances(author=0.4, text=0.5, length=0.15, directions=12.0)
     rest: PartVariances = PartVariances(author=0.25, text=0.45, length=0.15, directions=10.0)
     known_genre: Positive = 0.15  # variance of c around the centre of a known genre, genre part
-    unknown_genre: Positive = 1.5  # of a genre that is not known, times the spread of the known
-    known_genre_rest: Positive = 0.05  # the same of the rest
+    unknown_genre: Positive = 1.5  # of an unknown genre, times the spread of the known ones
+    known_genre_rest: Positive = 0.05  # like `known_genre`, for the rest
     unknown_genre_rest: Positive = 0.3
-    unknown_log_odds: float = 0.0  # prior, of a genre that is not known
+    unknown_log_odds: float = 0.0  # prior log odds of an unknown genre
     genre_sharpness: NotNegative = 0.4  # exponent of a population's evidence for a genre
-    genre_sharpness_alone: NotNegative = 0.8  # of the compared texts', where they are all there is
-    length_power: float = 0.6  # 1: each text counts as if it were as far from c as is expected
+    genre_sharpness_alone: NotNegative = 0.8  # likewise, of the compared texts without one
+    length_power: float = 0.6  # 1: each text is scaled to its expected distance from c; 0: none is
 
 
 @dataclass(frozen=True)
 class Centre:
-    """What is known of c for each pair: a Gaussian, its variances totals over a part."""
+    """The posterior of c for each pair, a Gaussian whose variances are totals over a part."""
 
-    genre_shares: FloatArray  # (pairs, genres + 1): of each known genre, last of any other
+    genre_shares: FloatArray  # (pairs, genres + 1): of each known genre, last of any other genre
     mean: FloatArray  # (pairs, directions): genre part
     variance: FloatArray  # (pairs, directions)
-    pull: FloatArray  # (pairs,): of the population's mean in the mean of the rest
+    pull: FloatArray  # (pairs,): weight of the population's mean in the mean of the rest
     rest_variance: FloatArray  # (pairs,)
 
     @classmethod
     def of(cls, levels: ThreeLevelParameters, pairs: PairGeometry) -> Centre:
-        """The mixture over genres as one Gaussian, then the population as more texts of it.
+        """The posterior of c: the mixture over genres as one Gaussian, updated by the population.
 
-        A population says what genre it is of; without one, the texts themselves do.
+        The genre is inferred from the population or, without one, from the texts themselves.
         """
         genres, population = pairs.genres, pairs.population
         part, rest, size = levels.genre_part, levels.rest, genres.directions
@@ -105,7 +105,7 @@ class Centre:
 def _middle(
     part: PartVariances, size: int, genre: FloatArray, noise: FloatArray, present: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Where texts lie on average (pairs, directions), and the variance of that (pairs,)."""
+    """The mean of the texts (pairs, directions), and its variance (pairs,)."""
     texts = present.sum(axis=1)  # (pairs,)
     near = (genre * present[:, :, None]).sum(axis=1) / texts[:, None]
     length = part.length * (noise * present).sum(axis=1) / texts
@@ -120,7 +120,7 @@ def _genre_shares(
     *,
     alone: bool,
 ) -> FloatArray:
-    """(pairs, genres + 1): the posterior of each known genre, and last of any other."""
+    """The posterior (pairs, genres + 1) of each known genre and, last, of any other."""
     sharpness = levels.genre_sharpness_alone if alone else levels.genre_sharpness
     places, size = genres.places, genres.directions
     nearby = levels.known_genre / size + spread  # (pairs, 1)
@@ -139,7 +139,7 @@ def _genre_shares(
 def genre_shares(
     levels: ThreeLevelParameters, genres: Genres, to_genres: FloatArray, log_tokens: FloatArray
 ) -> FloatArray:
-    """(genres + 1,): of which genre some texts are, taken to be of one; last, of none known.
+    """The posterior (genres + 1,) of the one genre that texts share, last that of none known.
 
     `to_genres` (texts, genres) are products with the centres.
     """
@@ -155,9 +155,9 @@ def genre_shares(
 
 
 def one_genre(levels: ThreeLevelParameters, pairs: PairGeometry) -> FloatArray:
-    """(pairs,): the log Bayes factor, in nats, of one c for both sides against one for each.
+    """The log Bayes factor (pairs,), in nats, of one c for both sides against one for each.
 
-    Only directions in which genres differ count, as if each side were by another author.
+    Only directions in which genres differ count, and each side has its own author.
     """
     part, genres = levels.genre_part, pairs.genres
     size, places = genres.directions, genres.places
@@ -176,7 +176,7 @@ def one_genre(levels: ThreeLevelParameters, pairs: PairGeometry) -> FloatArray:
     both = one * other - known**2  # determinant
     together = (other * first + one * second - 2 * known * across) / both + size * np.log(both)
     alone = [first / one + size * np.log(one), second / other + size * np.log(other)]
-    # Of a genre that is not known, direction by direction.
+    # For an unknown genre, direction by direction.
     broad = known + levels.unknown_genre * genres.variances  # (directions,)
     one, other = (broad + of_side[:, None] for of_side in spread)  # (pairs, directions)
     both = one * other - broad**2
@@ -195,23 +195,23 @@ def one_genre(levels: ThreeLevelParameters, pairs: PairGeometry) -> FloatArray:
 
 @dataclass(frozen=True)
 class Evidence(PairRows):
-    """What one member says of some pairs, in nats."""
+    """The evidence of one member on some pairs, in nats."""
 
     log_bayes_factor: FloatArray  # (pairs,)
     against: tuple[FloatArray, FloatArray] | None = None  # (pairs, cohort): each side, each text
-    kept: BoolArray | None = None  # (pairs, cohort): which of these are not in the pair
+    kept: BoolArray | None = None  # (pairs, cohort): which texts are not the pair's own
     fit: FloatArray | None = None  # (pairs,): how much better the population fits than none
     one_genre: FloatArray | None = None  # (pairs,): see `one_genre`; without a population
 
     def times(self, weight: float) -> Evidence:
-        """The same, where a nat counts as `weight` nats."""
+        """The evidence, multiplied by a weight."""
         against = self.against
         scaled = None if against is None else (weight * against[0], weight * against[1])
         return replace(self, log_bayes_factor=weight * self.log_bayes_factor, against=scaled)
 
 
 class CentredPairs:
-    """Both sides of some pairs, as they depart from the centre that they share."""
+    """Both sides of some pairs, as departures from the centre c that they share."""
 
     def __init__(self, levels: ThreeLevelParameters, pairs: PairGeometry) -> None:
         self.levels, self.genres, self.pairs = levels, pairs.genres, pairs
@@ -232,7 +232,7 @@ class CentredPairs:
         expected = (centre.rest_variance + size * centre.variance.mean(axis=1))[:, None]
         expected = expected + rest.author + text + part.author + genre_text  # (pairs, texts)
         squares = np.einsum("ptt->pt", self.rest) + np.square(self.genre).sum(axis=2)
-        # Texts farther from c than is expected do not count for more: tails are not Gaussian.
+        # Texts farther from c than expected do not count for more: the tails are not Gaussian.
         self.scale = (expected / np.maximum(squares, _LEAST)) ** (levels.length_power / 2)
         self.side_variance: list[tuple[FloatArray, FloatArray]] = []  # (pairs,) of rest, of genre
         self.weights: list[tuple[FloatArray, FloatArray]] = []  # (pairs, texts)
@@ -242,18 +242,18 @@ class CentredPairs:
             self.side_variance.append((1 / totals[0], 1 / totals[1]))
             scaled = [self.scale * p / t[:, None] for p, t in zip(precisions, totals, strict=True)]
             self.weights.append((scaled[0], scaled[1]))
-        # Each side as the mean of its texts, by their precisions.
+        # Each side is the mean of its texts, weighted by their precisions.
         self.sides = [
             np.einsum("pt,ptr->pr", weights, self.genre) for _, weights in self.weights
         ]  # (pairs, directions)
 
     def rest_product(self, one: int, other: int) -> FloatArray:
-        """(pairs,): of two sides, in the directions in which genres do not differ."""
+        """The products (pairs,) of two sides in the directions in which genres do not differ."""
         first, second = self.weights[one][0], self.weights[other][0]
         return np.asarray(np.einsum("ps,pst,pt->p", first, self.rest, second))
 
     def pair_terms(self) -> tuple[Terms, Terms]:
-        """What the evidence is made of: of the genre part, by direction, and of the rest."""
+        """The terms of the evidence: of the genre part, by direction, and of the rest."""
         part, rest, size = self.levels.genre_part, self.levels.rest, self.genres.directions
         one, other = self.side_variance
         genre = Terms.of(
@@ -265,7 +265,7 @@ class CentredPairs:
         return genre, Terms.of(rest.author, self.centre.rest_variance, one[0], other[0])
 
     def log_bayes_factor(self) -> FloatArray:
-        """(pairs,): in nats."""
+        """The log Bayes factors (pairs,) in nats."""
         genre, rest = self.pair_terms()
         first, second = self.sides
         of_genre = genre.evidence(first**2, second**2, first * second).mean(axis=1)
@@ -276,7 +276,7 @@ class CentredPairs:
         return np.asarray(directions[0] * of_genre + directions[1] * of_rest)
 
     def log_density(self) -> FloatArray:
-        """(pairs,): of the mean of all texts of a pair, given where c is; less a constant."""
+        """The log density (pairs,) of the mean of all texts of a pair given c, up to a constant."""
         part, rest, size = self.levels.genre_part, self.levels.rest, self.genres.directions
         present = self.pairs.present.astype(np.float64)
         shares = present / present.sum(axis=1, keepdims=True)  # (pairs, texts)
@@ -293,9 +293,9 @@ class CentredPairs:
         return np.asarray(-0.5 * (directions[0] * of_genre + directions[1] * of_rest))
 
     def against(self, side: int) -> FloatArray:
-        """(pairs, cohort): of a side with each text of the population, as if that were not in it.
+        """The log Bayes factors (pairs, cohort) of a side with each text of the population.
 
-        Texts of the population count as of its mean length.
+        The text is left out of the population; all its texts are taken to have the mean length.
         """
         population, levels, size = self.pairs.population, self.levels, self.genres.directions
         assert population is not None
@@ -303,7 +303,7 @@ class CentredPairs:
         n, noise = population.texts[:, None], population.noise[:, None]  # (pairs, 1)
         authors = population.authors[:, None]
         text, genre_text = rest.text + rest.length * noise, part.text + part.length * noise
-        # The mean without the text, and how far c is then known.
+        # The mean without the text, and the variance of c given it.
         squares, to_mean = population.cohort_squares, population.cohort_to_mean
         before = (centre.rest_variance / (1 - centre.pull))[:, None]  # without a population
         of_mean = (rest.author / authors + text / n) * n / (n - 1)
@@ -317,12 +317,12 @@ class CentredPairs:
         total = weights.sum(axis=1)[:, None]
         to_cohort = np.einsum("pt,ptc->pc", weights, population.to_cohort)
         along = (weights * population.to_mean).sum(axis=1)[:, None]
-        along = (n * along - to_cohort) / (n - 1)  # with the mean without the text
+        along = (n * along - to_cohort) / (n - 1)  # product with the mean without the text
         product = to_cohort - pull * along
         product += total * (pull**2 * mean_square - pull * others_to_mean)
         square = np.einsum("ps,pst,pt->p", weights, self.pairs.rest, weights)[:, None]
         square = square - 2 * total * pull * along + (total * pull) ** 2 * mean_square
-        # The same in the genre part, where the centre without a text is a line in that text.
+        # Likewise in the genre part, where the centre without a text is linear in that text.
         of_mean = (part.author / authors + genre_text / n) * n / size  # times n
         precision = 1 / centre.variance - 1 / of_mean  # (pairs, directions)
         constant, slope = centre.mean / centre.variance / precision, -1 / of_mean / precision
@@ -349,13 +349,13 @@ class CentredPairs:
 
 @dataclass(frozen=True)
 class _Line:
-    """Coordinates that are a line in those of a text y of the population: constant + slope * y."""
+    """Coordinates that are linear in those of a text y of the population: constant + slope * y."""
 
     constant: FloatArray  # (pairs, directions)
     slope: FloatArray  # (pairs, directions)
 
     def times(self, other: _Line, weight: FloatArray, cohort: FloatArray) -> FloatArray:
-        """(pairs, cohort): the product of both, summed over the directions with weights."""
+        """The product (pairs, cohort) of both, summed over the directions with weights."""
         weight = np.broadcast_to(weight, self.constant.shape)
         linear = weight * (self.constant * other.slope + self.slope * other.constant)
         square = weight * self.slope * other.slope
@@ -387,7 +387,7 @@ class Terms:
         first: FloatArray | float,
         second: FloatArray | float,
     ) -> Terms:
-        """From variances: of authors, of c, and of what is left of each side's texts."""
+        """The terms from the variances of authors, of c, and of each side's mean text."""
         one, other = shared + author + first, shared + author + second
         same = one * other - (shared + author) ** 2  # determinants
         different = one * other - shared**2
@@ -400,14 +400,14 @@ class Terms:
         )
 
     def evidence(self, first: FloatArray, second: FloatArray, across: FloatArray) -> FloatArray:
-        """From squares of both sides and their product."""
+        """The log Bayes factors from the squares of both sides and their product."""
         return np.asarray(
             self.constant + self.first * first + self.second * second + self.across * across
         )
 
 
 def compare(levels: ThreeLevelParameters, pairs: PairGeometry) -> Evidence:
-    """The log Bayes factors of pairs; with a population, also of each side with its texts."""
+    """The evidence on pairs; with a population, also on each side with the population's texts."""
     comparison = CentredPairs(levels, pairs)
     factors = comparison.log_bayes_factor()
     if pairs.population is None:
