@@ -1,4 +1,4 @@
-"""How a model's members encode texts: each is tokenized once, and its n-grams counted once."""
+"""Encoding by all members of a model: each text is tokenized and its n-grams counted once."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from adhominem.text.tokenizer import Lexicon, Numbered, PackedTexts, Tokenizer, 
 TokensBy = Mapping[Tokenizer, Tokens]
 
 _DOCUMENTS_AT_ONCE = 512  # tokenized and encoded together
-_CHARACTERS_AT_ONCE = 1 << 22  # of all of these
+_CHARACTERS_AT_ONCE = 1 << 22  # in all documents encoded together
 
 
 def batches(characters: Sequence[int]) -> Iterator[slice]:
-    """Texts of so many characters to be encoded together: not too many, nor too long in all."""
+    """Slices of texts to be encoded together, limited in number and in characters in all."""
     begin = length = 0
     for at, size in enumerate(characters):
         if at - begin == _DOCUMENTS_AT_ONCE or (at > begin and length + size > _CHARACTERS_AT_ONCE):
@@ -40,24 +40,24 @@ def batches(characters: Sequence[int]) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class Begun:
-    """Texts whose tokens and n-grams are known: what is left is the networks' work."""
+    """Partly encoded texts: n-grams are counted, the networks have yet to run."""
 
     levs: Levs  # (documents, lev_size), with zeros for networks
-    texts: Mapping[int, PackedTexts]  # by the place of their tokenizer, where a network reads them
-    topics: Sequence[Sequence[Sequence[str]]]  # of each network, of each document: its tokens
+    texts: Mapping[int, PackedTexts]  # by index of the tokenizer, for networks
+    topics: Sequence[Sequence[Sequence[str]]]  # by network and document: the topic's tokens
 
 
 class Encoding:
-    """The members of a model at work together."""
+    """The encoding of texts by all members of a model together."""
 
     def __init__(self, members: Sequence[Member], lead: Member, name: str) -> None:
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in members))
         self._members, self._lead, self._name = members, lead, name
 
     def encode(self, documents: Sequence[Document], known: Sequence[TokensBy] | None) -> Levs:
-        """(documents, lev_size): the LEVs of a few documents.
+        """The LEVs (documents, lev_size) of a few documents.
 
-        `known` are the tokens of each by tokenizer, unless they are to be made here.
+        `known` are their tokens by tokenizer, if they have been tokenized already.
         """
         numbered = self._numbered(documents, known)
         parts = self._count(numbered)
@@ -67,7 +67,7 @@ class Encoding:
         return self._joined(parts, numbered)
 
     def begin(self, documents: Sequence[Document]) -> Begun:
-        """Do what needs no GPU, of a few documents."""
+        """A few documents, encoded as far as possible without a GPU."""
         numbered = self._numbered(documents, None)
         parts = self._count(numbered)
         for network in self._networks:
@@ -80,7 +80,7 @@ class Encoding:
         )
 
     def finish(self, begun: Sequence[Begun]) -> Levs:
-        """(documents, lev_size): the LEVs of documents begun here or by others, all at once."""
+        """The LEVs (documents, lev_size) of documents begun here or in other processes."""
         rows: list[Rows] = list(joined([part.levs for part in begun]).parts)
         for at, network in enumerate(self._networks):
             place = self.tokenizers.index(network.tokenizer)
@@ -95,7 +95,7 @@ class Encoding:
     def attend(
         self, documents: Sequence[Document], known: Sequence[TokensBy]
     ) -> tuple[Levs, list[tuple[NetworkOutput | None, ...]]]:
-        """(documents, lev_size), and the attention of each member, of each document."""
+        """The LEVs (documents, lev_size), and each member's attention for each document."""
         numbered = self._numbered(documents, known)
         parts = self._count(numbered)
         attended: dict[Member, list[NetworkOutput | None]] = {
@@ -113,7 +113,7 @@ class Encoding:
         return levs, list(zip(*(attended[member] for member in self._members), strict=True))
 
     def _count(self, numbered: Mapping[Tokenizer, Numbered]) -> dict[Member, Rows]:
-        """(documents, lev_size) of each member that counts n-grams."""
+        """The LEVs (documents, lev_size) of each member that counts n-grams."""
         parts: dict[Member, Rows] = {}
         for tokenizer, ngrams, members in self._counted_together:
             parts |= zip(members, ngrams.encode(numbered[tokenizer]), strict=True)
@@ -133,23 +133,23 @@ class Encoding:
         return numbered
 
     def _joined(self, parts: Mapping[Member, Rows], numbered: Mapping[Tokenizer, Numbered]) -> Levs:
-        """The members' parts, and last the logarithm of how many tokens there are."""
+        """The members' parts, followed by the logarithm of the number of tokens."""
         log_tokens = np.log(numbered[self._lead.tokenizer].lengths).astype(np.float32)
         return self._checked([*(parts[member] for member in self._members), log_tokens[:, None]])
 
     def _checked(self, rows: Sequence[Rows]) -> Levs:
-        if not all(map(is_finite, rows)):  # weights that are numbers all may do that
+        if not all(map(is_finite, rows)):  # even finite weights may overflow
             raise out_of_range(f"the model {self._name} gives LEVs")
         return Levs(tuple(rows))
 
     @cached_property
     def _networks(self) -> list[Member]:
-        """Members that do not count n-grams."""
+        """The members that do not count n-grams."""
         return [member for member in self._members if not isinstance(member.encoder, NgramEncoder)]
 
     @cached_property
     def _counted_together(self) -> list[tuple[Tokenizer, NgramsTogether, list[Member]]]:
-        """Members that count n-grams, by what they read: their texts are counted once."""
+        """Members that count n-grams, grouped by tokenizer: each group counts a text once."""
         groups: dict[tuple[Tokenizer, int, int], list[tuple[Member, NgramEncoder]]] = {}
         for member in self._members:
             if isinstance(encoder := member.encoder, NgramEncoder):
@@ -162,7 +162,7 @@ class Encoding:
 
 
 def _numbers(document: Document, tokenizer: Tokenizer, lexicon: Lexicon) -> IntArray:
-    """The tokens of a document, each passage once; what is wrong with it is said by its name."""
+    """The numbered tokens of a document; errors name the document."""
     try:
         numbers = tokenizer.numbers(each_passage_once(document).text, lexicon)
     except InputError as error:
