@@ -47,7 +47,7 @@ CHANGED = caution(
     "calibrate it again with `adhominem calibrate`",
 )
 OTHER_GENRE = caution(
-    "other_genre_population_cautions",
+    "other_genre_of_population",
     "the texts do not lie among those of the population, which seems to be of another genre",
     "it was not used, and the number is the one without a population",
     "give texts of the same genre as those compared, or none",
