@@ -232,7 +232,7 @@ def _population_length(
     if max(means) < usual / _OTHER_LENGTH or min(means) > usual * _OTHER_LENGTH:
         is_longer = "longer" if usual > max(means) else "shorter"
         yield caution(
-            "length_population_cautions",
+            "length_of_population",
             f"the texts of the population are much {is_longer} (about {usual:,.0f} words and marks "
             "each) than those compared",
             "the number allows for that, but it is more reliable with texts of about the same "
