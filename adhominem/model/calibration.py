@@ -129,13 +129,13 @@ class Validation(PairRows):
             size = _same_cell(alike.population, population, POPULATION)
             wanted["size of the population"] = (size, _population_in_words(population))
         if genre in self.genres:
-            of_genre = alike.genre == self.genres.index(genre)
-            wanted["genre"] = (of_genre, f"of the genre “{genre}”")
+            same_genre = alike.genre == self.genres.index(genre)
+            wanted["genre"] = (same_genre, f"of the genre “{genre}”")
         dropped = [] if genre in self.genres else ["genre"]
         while True:
             masks = [mask for mask, _ in wanted.values()]
             near = alike[np.logical_and.reduce(masks)] if masks else alike
-            near = near.each_once(words, population)
+            near = near.nearest_entries(words, population)
             if near.suffices or not wanted:
                 break
             dropped.append(wanted.popitem()[0])
@@ -175,11 +175,11 @@ class Validation(PairRows):
 
     def _count_misleading(self, genre: str) -> MisleadingRates | None:
         alone = self.without_population(genre)
-        of_genre = alone
+        same_genre = alone
         if genre in self.genres:
-            of_genre = alone[alone.genre == self.genres.index(genre)]
-        is_genre = genre in self.genres and of_genre.suffices
-        counted = of_genre if is_genre else alone
+            same_genre = alone[alone.genre == self.genres.index(genre)]
+        is_genre = genre in self.genres and same_genre.suffices
+        counted = same_genre if is_genre else alone
         if not counted.same_author.any() or counted.same_author.all():
             return None
         factors = counted.log_bayes_factor.astype(np.float64)
@@ -191,7 +191,7 @@ class Validation(PairRows):
             different=different,
         )
 
-    def each_once(self, words: int, population: int) -> Validation:
+    def nearest_entries(self, words: int, population: int) -> Validation:
         """One entry per case: the one whose length and population are nearest to these."""
         far = np.abs(np.log(np.maximum(self.words, 1) / max(words, 1)))
         far += np.abs(np.log((self.population + 1) / (population + 1)))

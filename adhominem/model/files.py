@@ -201,7 +201,7 @@ def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
     try:
         arrays: Arrays = load(data)
     except (SafetensorError, KeyError) as error:  # KeyError: a type unknown to NumPy
-        raise ValueError(f"it breaks off, or is no safetensors file: {error}") from None
+        raise ValueError(f"it breaks off, or is not a safetensors file: {error}") from None
     for name, array in arrays.items():
         if array.dtype.kind in "fc" and not np.isfinite(array).all():
             raise ValueError(f"{name} has values that are not finite numbers")

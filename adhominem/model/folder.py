@@ -326,7 +326,7 @@ def validation_name(files: ModelFiles) -> str | None:
     with reading(files.folder, CALIBRATION.name, RECALIBRATE):
         digest = data["validation"]
         if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-            raise ValueError("validation is no SHA-256")
+            raise ValueError("validation is not a SHA-256")
     name = VALIDATION.name.replace("*", digest[:16])
     with reading(files.folder, name, RECALIBRATE):
         if files.sha256(VALIDATION, name) != digest:

@@ -97,17 +97,17 @@ class NgramCounter(KeptByType):
         self._whole = Growing((1 + 2 * len(self._tables),), np.int64)
 
     def _add(self, types: list[str]) -> None:
-        flat, lengths, whole = self.of_types(types)
+        flat, lengths, whole = self.type_places(types)
         self._ends.add(np.cumsum(lengths) + self._flat.size)
         self._flat.add(flat)
         self._whole.add(whole)
 
-    def of_types(self, types: Sequence[str]) -> tuple[IntArray, IntArray, IntArray]:
+    def type_places(self, types: Sequence[str]) -> tuple[IntArray, IntArray, IntArray]:
         """The places of the character n-grams of some types, concatenated; their number (types,);
         and (types, 1 + tables * 2) the place of the type itself and its symbols.
         """
         parts = [types[at : at + _TYPES_AT_ONCE] for at in range(0, len(types), _TYPES_AT_ONCE)]
-        flat, lengths = zip(*map(self._index.of_types, parts or [[]]), strict=True)
+        flat, lengths = zip(*map(self._index.ngram_numbers, parts or [[]]), strict=True)
         shapes = list(map(shape, types))
         whole = [_looked_up(self._tokens, types, len(types))]
         for unmasked, symbols in self._symbols:
@@ -177,10 +177,10 @@ class TypePlaces:
         whole = self._whole[rows]  # (tokens, 1 + tables * 2)
         begin = within + tokens
         places[within:begin] = whole[:, 0]
-        for row, (size, of_pairs) in zip(whole.T[1:], self._bigrams, strict=True):
+        for row, (size, pair_places) in zip(whole.T[1:], self._bigrams, strict=True):
             codes = row[:-1] * size
             codes += row[1:]
-            np.take(of_pairs, codes, out=places[begin : begin + pairs], mode="clip")
+            np.take(pair_places, codes, out=places[begin : begin + pairs], mode="clip")
             begin += pairs
         return places
 
@@ -243,7 +243,7 @@ class GramIndex:
             np.fromiter(numbers.values(), np.int64, len(grams))[usable],
         )
 
-    def of_types(self, types: Sequence[str]) -> tuple[IntArray, IntArray]:
+    def ngram_numbers(self, types: Sequence[str]) -> tuple[IntArray, IntArray]:
         """The numbers of the known n-grams of some types, by type, and how many each type has."""
         if not self._fits:
             return self._slowly(types)

@@ -50,13 +50,13 @@ class DeviceNgrams:
         self.offsets, self.lengths = corpus.offsets, corpus.lengths
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
         counter = NgramCounter(table)  # places are columns plus one; 0 is not counted
-        grams, lengths, whole = counter.of_types(corpus.types)
+        grams, lengths, whole = counter.type_places(corpus.types)
         self._ends = on_device(np.append(0, np.cumsum(lengths)), device)  # (types + 1,)
         self._grams = on_device(grams, device)
         self._token, *symbols = (on_device(column, device) for column in whole.T)  # (types,) each
         self._bigrams = [
-            (of_types, size, on_device(places, device))
-            for of_types, (size, places) in zip(symbols, counter.bigrams, strict=True)
+            (symbols_by_type, size, on_device(places, device))
+            for symbols_by_type, (size, places) in zip(symbols, counter.bigrams, strict=True)
         ]
 
     def count(self, documents: IntArray, starts: IntArray, lengths: IntArray) -> Tensor:
@@ -79,8 +79,8 @@ class DeviceNgrams:
         add(document[token], self._grams[self._ends[types][token] + inside])
         add(document, self._token[types])
         together = document[1:] == document[:-1]
-        for of_types, size, places in self._bigrams:
-            symbol = of_types[types]  # (tokens,)
+        for symbols_by_type, size, places in self._bigrams:
+            symbol = symbols_by_type[types]  # (tokens,)
             pairs = (symbol[:-1] * size + symbol[1:])[together]
             add(document[:-1][together], places[pairs])
         table: Tensor = counts.view(len(documents), self.columns)

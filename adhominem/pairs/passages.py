@@ -244,7 +244,7 @@ class Letters:
         return np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def each_passage_once(document: Document) -> Document:
+def without_repetitions(document: Document) -> Document:
     """A copy of a document without repeated passages: the first occurrence stays."""
     letters = Letters(document.text)
     again = _repeated(letters.hashes)

@@ -36,7 +36,7 @@ class ProductContribution:
         """The part of the contribution that is a product of both sides."""
         return float(sum(part.sum() for part in self.products))
 
-    def of_value(self, value: float) -> ProductContribution:
+    def with_value(self, value: float) -> ProductContribution:
         """A copy with another total; the product stays."""
         return replace(self, value=value)
 
@@ -84,7 +84,7 @@ class FactorContribution:
         """The whole contribution: how much of it is a product is unknown."""
         return self.slope * self._here
 
-    def of_value(self, value: float) -> FactorContribution:
+    def with_value(self, value: float) -> FactorContribution:
         """A copy with another total."""
         return replace(self, value=value)
 
@@ -113,7 +113,7 @@ class FactorContribution:
 Contribution = ProductContribution | FactorContribution
 
 
-def product_of(
+def product_contribution(
     comparison: CentredPairs,
     levs: tuple[FloatArray, FloatArray],
     population_mean: FloatArray | None,
@@ -138,24 +138,25 @@ def product_of(
         tuple(one[0][of] for one in both)
         for both, of in zip(comparison.weights, sides, strict=True)
     ]
-    departures = [(of_side - here) / usual for of_side in levs]  # (texts, size)
+    departures = [(side_levs - here) / usual for side_levs in levs]  # (texts, size)
     rests, places = [], []  # each side as the mean of its texts
-    for apart, (of_rest, of_genre) in zip(departures, weights, strict=True):
-        mean = of_rest @ apart
+    for apart, (rest_weights, genre_weights) in zip(departures, weights, strict=True):
+        mean = rest_weights @ apart
         rests.append(mean - (mean @ basis.T) @ basis)
-        places.append(of_genre @ (apart @ basis.T))
+        places.append(genre_weights @ (apart @ basis.T))
     rest_worth = 0.5 * slope * levels.rest.directions * float(rest_terms.across[0])
     genre_worth = (
         0.5 * slope * levels.genre_part.directions / genres.directions * genre_terms.across[0]
     )
     directions = []
     for side in (0, 1):
-        of_rest, of_genre = weights[side]
-        along = np.outer(of_rest, rest_worth * rests[1 - side])
-        along += np.outer(of_genre, (genre_worth * places[1 - side]) @ basis)
+        rest_weights, genre_weights = weights[side]
+        along = np.outer(rest_weights, rest_worth * rests[1 - side])
+        along += np.outer(genre_weights, (genre_worth * places[1 - side]) @ basis)
         directions.append(along / usual)
     text_shares = [
-        of_rest / comparison.scale[0][of] for (of_rest, _), of in zip(weights, sides, strict=True)
+        rest_weights / comparison.scale[0][of]
+        for (rest_weights, _), of in zip(weights, sides, strict=True)
     ]
     first, second = (shares / shares.sum() for shares in text_shares)
     return ProductContribution(0.0, here, (directions[0], directions[1]), levs, (first, second))

@@ -133,7 +133,7 @@ class VerbalScale:
             return cls(tuple((_number(start), words) for start, words in rows))
         except (OSError, ValueError, TypeError, OverflowError, OptionError) as error:
             raise OptionError(
-                f"{path} is no verbal scale ({error}); expected a JSON list like "
+                f"{path} is not a verbal scale ({error}); expected a JSON list like "
                 '[[0, "weak support"], [1, "moderate support"]]'
             ) from None
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray, Rows
 from adhominem.paper.two_covariance import TwoCovariance
-from adhominem.score.contributions import Contribution, FactorContribution, product_of
+from adhominem.score.contributions import Contribution, FactorContribution, product_contribution
 from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.products import MemberTexts, PairProducts, PopulationPart, numbered, products
 from adhominem.score.three_level import (
@@ -99,7 +99,7 @@ class GenreMember:
             left = float(pairs.population.texts[0])
             mean = (population.texts * population.mean - inside) / left
         sides = levs[first[0]], levs[second[0]]
-        return product_of(CentredPairs(self.levels, pairs), sides, mean, slope)
+        return product_contribution(CentredPairs(self.levels, pairs), sides, mean, slope)
 
     def without(self, genre: str) -> GenreMember:
         """A copy that does not know one genre."""

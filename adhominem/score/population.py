@@ -115,7 +115,7 @@ def first_places(levs: AnyLevs) -> IntArray:
     return np.array(list(firsts.values()), dtype=np.int64)
 
 
-def each_once(levs: _Levs) -> _Levs:
+def distinct_levs(levs: _Levs) -> _Levs:
     """The LEVs (distinct documents, lev_size) without repetitions."""
     if len(levs) == 1:
         return levs

@@ -209,7 +209,7 @@ class Scorer:
         constants = np.abs([float(one[0]) for one in scores.members] - products / slope) + 1e-9
         left = float(self.unbounded(scores)[0]) - products.sum()
         values = products + left * constants / constants.sum()
-        return [part.of_value(float(value)) for part, value in zip(parts, values, strict=True)]
+        return [part.with_value(float(value)) for part, value in zip(parts, values, strict=True)]
 
     def texts(self, levs: AnyLevs) -> list[MemberTexts]:
         """LEVs (texts, lev_size), split into the columns of each member."""

@@ -167,7 +167,7 @@ def one_genre(levels: ThreeLevelParameters, pairs: PairGeometry) -> FloatArray:
     )
     u, v = near  # (pairs, directions)
     known = levels.known_genre / size
-    one, other = (known + of_side[:, None] for of_side in spread)  # (pairs, 1)
+    one, other = (known + variance[:, None] for variance in spread)  # (pairs, 1)
     lengths = np.square(places).sum(axis=1)  # (genres,)
     first, second = (
         np.square(at).sum(axis=1, keepdims=True) - 2 * at @ places.T + lengths for at in near
@@ -178,7 +178,7 @@ def one_genre(levels: ThreeLevelParameters, pairs: PairGeometry) -> FloatArray:
     alone = [first / one + size * np.log(one), second / other + size * np.log(other)]
     # For an unknown genre, direction by direction.
     broad = known + levels.unknown_genre * genres.variances  # (directions,)
-    one, other = (broad + of_side[:, None] for of_side in spread)  # (pairs, directions)
+    one, other = (broad + variance[:, None] for variance in spread)  # (pairs, directions)
     both = one * other - broad**2
     of_both = (other * u**2 + one * v**2 - 2 * broad * u * v) / both + np.log(both)
     of_each = [u**2 / one + np.log(one), v**2 / other + np.log(other)]
@@ -268,12 +268,12 @@ class CentredPairs:
         """The log Bayes factors (pairs,) in nats."""
         genre, rest = self.pair_terms()
         first, second = self.sides
-        of_genre = genre.evidence(first**2, second**2, first * second).mean(axis=1)
-        of_rest = rest.evidence(
+        genre_part = genre.evidence(first**2, second**2, first * second).mean(axis=1)
+        rest_part = rest.evidence(
             self.rest_product(0, 0), self.rest_product(1, 1), self.rest_product(0, 1)
         )
         directions = self.levels.genre_part.directions, self.levels.rest.directions
-        return np.asarray(directions[0] * of_genre + directions[1] * of_rest)
+        return np.asarray(directions[0] * genre_part + directions[1] * rest_part)
 
     def log_density(self) -> FloatArray:
         """The log density (pairs,) of the mean of all texts of a pair given c, up to a constant."""
@@ -285,12 +285,12 @@ class CentredPairs:
         genre = np.square(np.einsum("pt,ptr->pr", shares, self.genre))  # (pairs, directions)
         spread = (part.author + part.text * weight + part.length * noise)[:, None] / size
         spread = spread + self.centre.variance
-        of_genre = (genre / spread + np.log(spread)).mean(axis=1)
+        genre_part = (genre / spread + np.log(spread)).mean(axis=1)
         distance = np.einsum("ps,pst,pt->p", shares, self.rest, shares)
         spread = rest.author + rest.text * weight + rest.length * noise + self.centre.rest_variance
-        of_rest = distance / spread + np.log(spread)
+        rest_part = distance / spread + np.log(spread)
         directions = part.directions, rest.directions
-        return np.asarray(-0.5 * (directions[0] * of_genre + directions[1] * of_rest))
+        return np.asarray(-0.5 * (directions[0] * genre_part + directions[1] * rest_part))
 
     def against(self, side: int) -> FloatArray:
         """The log Bayes factors (pairs, cohort) of a side with each text of the population.
@@ -306,8 +306,8 @@ class CentredPairs:
         # The mean without the text, and the variance of c given it.
         squares, to_mean = population.cohort_squares, population.cohort_to_mean
         before = (centre.rest_variance / (1 - centre.pull))[:, None]  # without a population
-        of_mean = (rest.author / authors + text / n) * n / (n - 1)
-        pull = before / (before + of_mean)
+        mean_variance = (rest.author / authors + text / n) * n / (n - 1)
+        pull = before / (before + mean_variance)
         rest_variance = (1 - pull) * before
         mean_square = n**2 * population.mean_square[:, None] - 2 * n * to_mean + squares
         mean_square = mean_square / (n - 1) ** 2  # (pairs, cohort)
@@ -323,28 +323,28 @@ class CentredPairs:
         square = np.einsum("ps,pst,pt->p", weights, self.pairs.rest, weights)[:, None]
         square = square - 2 * total * pull * along + (total * pull) ** 2 * mean_square
         # Likewise in the genre part, where the centre without a text is linear in that text.
-        of_mean = (part.author / authors + genre_text / n) * n / size  # times n
-        precision = 1 / centre.variance - 1 / of_mean  # (pairs, directions)
-        constant, slope = centre.mean / centre.variance / precision, -1 / of_mean / precision
+        mean_variance = (part.author / authors + genre_text / n) * n / size  # times n
+        precision = 1 / centre.variance - 1 / mean_variance  # (pairs, directions)
+        constant, slope = centre.mean / centre.variance / precision, -1 / mean_variance / precision
         variance = 1 / precision
         side_at = np.einsum("pt,ptr->pr", genre_weights, self.pairs.genre)
         share = genre_weights.sum(axis=1)[:, None]
-        of_side = _Line(side_at - share * constant, -share * slope)
-        of_text = _Line(-constant, 1 - slope)
+        side_line = _Line(side_at - share * constant, -share * slope)
+        text_line = _Line(-constant, 1 - slope)
         cohort = population.cohort
-        genre_far = of_text.times(of_text, np.ones_like(variance), cohort)  # (pairs, cohort)
+        genre_far = text_line.times(text_line, np.ones_like(variance), cohort)  # (pairs, cohort)
         expected = rest_variance + variance.sum(axis=1)[:, None]
         expected = expected + rest.author + text + part.author + genre_text
         scale = (expected / np.maximum(far + genre_far, _LEAST)) ** (levels.length_power / 2)
         of_texts, genre_of_texts = (one[:, None] for one in self.side_variance[side])
         terms = Terms.of(rest.author, rest_variance, of_texts, text)
-        of_rest = terms.evidence(square, far * scale**2, product * scale)
+        rest_part = terms.evidence(square, far * scale**2, product * scale)
         terms = Terms.of(part.author / size, variance, genre_of_texts / size, genre_text / size)
-        of_genre = terms.constant.sum(axis=1, keepdims=True)
-        of_genre = of_genre + of_side.times(of_side, terms.first, cohort)
-        of_genre = of_genre + of_text.times(of_text, terms.second, cohort) * scale**2
-        of_genre = of_genre + of_side.times(of_text, terms.across, cohort) * scale
-        return np.asarray(rest.directions * of_rest + part.directions / size * of_genre)
+        genre_part = terms.constant.sum(axis=1, keepdims=True)
+        genre_part = genre_part + side_line.times(side_line, terms.first, cohort)
+        genre_part = genre_part + text_line.times(text_line, terms.second, cohort) * scale**2
+        genre_part = genre_part + side_line.times(text_line, terms.across, cohort) * scale
+        return np.asarray(rest.directions * rest_part + part.directions / size * genre_part)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ class PanProblem:
 Case = TypeVar("Case", bound=Pair | PanProblem)
 
 
-def each_id_once(cases: Iterable[Case | InputError]) -> Iterator[Case | InputError]:
+def with_unique_ids(cases: Iterable[Case | InputError]) -> Iterator[Case | InputError]:
     """The cases, with an error in place of each whose id has occurred before; it names both."""
     lines: dict[bytes, int] = {}  # by a short hash of the id: there may be millions
     for case in cases:

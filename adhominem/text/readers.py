@@ -40,7 +40,6 @@ from adhominem.text.files import (
 from adhominem.text.pan import (
     Pair,
     PanProblem,
-    each_id_once,
     find_file,
     find_truth,
     is_problem_folder,
@@ -48,6 +47,7 @@ from adhominem.text.pan import (
     pairs_in,
     problem_rows,
     problem_texts,
+    with_unique_ids,
 )
 from adhominem.text.streams import (
     JsonRows,
@@ -231,14 +231,14 @@ def read_pairs(
 ) -> Iterator[Pair]:
     """The pairs of PAN 2020/21 in a folder, or in a file with its truth beside it."""
     rows = pair_rows(path_of(path), None if truth is None else path_of(truth))
-    return stop_or_skip(each_id_once(rows), skipped)
+    return stop_or_skip(with_unique_ids(rows), skipped)
 
 
 def read_problems(
     path: str | Path, *, skipped: list[InputError] | None = None
 ) -> Iterator[PanProblem]:
     """The problems of PAN 2013-15 in a folder."""
-    return stop_or_skip(each_id_once(problem_rows(path_of(path))), skipped)
+    return stop_or_skip(with_unique_ids(problem_rows(path_of(path))), skipped)
 
 
 def _file_source(path: Path) -> Source:

@@ -165,7 +165,7 @@ class Comparison:
     def _variants(self) -> dict[tuple[ComparedText, Member], NgramVariants]:
         return {}
 
-    def of_pairs(self, first: Sequence[AnyLevs], second: Sequence[AnyLevs]) -> FloatArray:
+    def log_bayes_factors(self, first: Sequence[AnyLevs], second: Sequence[AnyLevs]) -> FloatArray:
         """The log Bayes factors (pairs,) of pairs of sets of LEVs, without bounds."""
         parts = [np.zeros(0)]
         for at in range(0, len(first), _AT_ONCE):

@@ -14,7 +14,7 @@ from adhominem.errors import NO_WORD, EmptyTextError, InputError
 from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.together import NgramsTogether
-from adhominem.pairs.passages import each_passage_once
+from adhominem.pairs.passages import without_repetitions
 from adhominem.paper.runtime import NetworkOutput
 from adhominem.score.scorer import out_of_range
 from adhominem.text.files import Document
@@ -164,7 +164,7 @@ class Encoding:
 def _numbers(document: Document, tokenizer: Tokenizer, lexicon: Lexicon) -> IntArray:
     """The numbered tokens of a document; errors name the document."""
     try:
-        numbers = tokenizer.numbers(each_passage_once(document).text, lexicon)
+        numbers = tokenizer.numbers(without_repetitions(document).text, lexicon)
     except InputError as error:
         raise error.at(document.id) from None
     if not len(numbers):

@@ -140,8 +140,10 @@ def explain_comparison(
     """The explanation of a comparison whose attention was kept."""
     steps = len(comparison.texts) + 1
     texts = []
-    for side, (name, of_side) in enumerate(zip(("first", "second"), comparison.sides, strict=True)):
-        for number, text in enumerate(of_side):
+    for side, (name, texts_of_side) in enumerate(
+        zip(("first", "second"), comparison.sides, strict=True)
+    ):
+        for number, text in enumerate(texts_of_side):
             texts.append(explain_text(comparison, name, side, number, text))
             on_progress(len(texts) / steps)
     ngrams = explain_ngrams(comparison)
@@ -216,19 +218,19 @@ def _attention(
 
     Each sums to 1. Unread passages have no tokens; None without a network.
     """
-    of_passages, of_tokens = [], []
+    passage_shares, token_shares = [], []
     for member, encoded in zip(comparison.members, text.attention, strict=True):
         if member.tokenizer is not comparison.lead.tokenizer:  # its tokens are not those shown
             continue
         if encoded is not None and np.array_equal(encoded.windows.starts, starts):
-            of_passages.append(encoded.window_attention[0].astype(np.float64))
-            of_tokens.append(
+            passage_shares.append(encoded.window_attention[0].astype(np.float64))
+            token_shares.append(
                 _token_shares(encoded.token_attention[:, 1:], starts, encoded.windows.counts)
             )
-    if not of_passages:
+    if not passage_shares:
         return None
-    tokens = [np.asarray(np.mean(shares, axis=0)) for shares in zip(*of_tokens, strict=True)]
-    return np.mean(of_passages, axis=0), tokens
+    tokens = [np.asarray(np.mean(shares, axis=0)) for shares in zip(*token_shares, strict=True)]
+    return np.mean(passage_shares, axis=0), tokens
 
 
 def _token_shares(attention: Array32, starts: IntArray, counts: IntArray) -> list[FloatArray]:
@@ -245,8 +247,8 @@ def _token_shares(attention: Array32, starts: IntArray, counts: IntArray) -> lis
     mean = total / np.maximum(times, 1)
     shares = []
     for start, end, count in zip(starts, np.append(starts[1:], last), counts, strict=True):
-        of_passage = mean[start : min(end, start + count)]
-        shares.append(of_passage / max(float(of_passage.sum()), 1e-300))
+        attended = mean[start : min(end, start + count)]
+        shares.append(attended / max(float(attended.sum()), 1e-300))
     return shares
 
 

@@ -181,13 +181,13 @@ def bootstrap_interval(
         count = min(at_once, draws - at)
         drawn = []  # per side: (draws, texts, lev_size)
         for side, counts in zip(comparison.sides, passages, strict=True):
-            of_side = []
+            variants = []
             for text, number in zip(side, counts, strict=True):
                 even = np.full(number, 1 / number)
                 times = rng.multinomial(number, even, size=count)  # (draws, passages)
-                of_side.append(comparison.vary(text, times))
-            drawn.append(np.stack(of_side, axis=1))
-        batches.append(comparison.of_pairs(list(drawn[0]), list(drawn[1])))
+                variants.append(comparison.vary(text, times))
+            drawn.append(np.stack(variants, axis=1))
+        batches.append(comparison.log_bayes_factors(list(drawn[0]), list(drawn[1])))
         on_progress((at + count) / draws)
     values = np.concatenate(batches)
     tails = (1 - _LEVEL) / 2

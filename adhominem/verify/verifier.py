@@ -30,7 +30,7 @@ from adhominem.score.calibration import Calibration
 from adhominem.score.decision import VerbalScale
 from adhominem.score.genres import Group
 from adhominem.score.machine import MachineLook
-from adhominem.score.population import Population, each_once
+from adhominem.score.population import Population, distinct_levs
 from adhominem.score.products import Sides
 from adhominem.score.prose import Prose
 from adhominem.score.scorer import Scorer
@@ -344,7 +344,7 @@ class Verifier:
         population = replace(Population.of(levs, texts), recurring=recurring)
         groups: tuple[Group, ...] = ()
         if self.lead.genres is not None:
-            groups = self.lead.genres.groups(self.scorer.lead_columns(each_once(levs)))
+            groups = self.lead.genres.groups(self.scorer.lead_columns(distinct_levs(levs)))
         authors = self.scorer.seeming_authors(population.cohort)
         share = authors / len(population.cohort)
         return replace(population, groups=groups, seeming_authors=share * population.texts)

@@ -273,7 +273,7 @@ def test_of_each_case_the_nearest_entry_counts(
 ) -> None:
     rng = np.random.default_rng(seed)
     entries = replace(made_up(120, seed), case=rng.integers(0, cases, 120).astype(np.int32))
-    once = entries.each_once(words, population)
+    once = entries.nearest_entries(words, population)
     assert sorted(once.case.tolist()) == sorted(set(entries.case.tolist()))
 
     def far(of: Validation) -> npt.NDArray[np.float64]:
@@ -287,9 +287,9 @@ def test_of_each_case_the_nearest_entry_counts(
 
 def test_entries_without_a_number_are_cases_of_their_own() -> None:
     entries = made_up(50)
-    assert same(entries.each_once(300, 0), entries)
+    assert same(entries.nearest_entries(300, 0), entries)
     both = Validation.joined([entries, replace(entries, case=np.zeros(50, np.int32))])
-    assert len(both.each_once(300, 0)) == 51
+    assert len(both.nearest_entries(300, 0)) == 51
 
 
 def test_like_cases_are_counted_once() -> None:

@@ -191,7 +191,7 @@ def test_its_dimensions_add_up_to_it() -> None:
 
 def test_another_whole_share_leaves_the_product() -> None:
     for one in contributions("calibrated", "others"):
-        other = one.of_value(3.0)
+        other = one.with_value(3.0)
         assert other.value == 3
         assert other.product == one.product
         assert other.shares(0).sum() == pytest.approx(1.5)
