@@ -1,7 +1,7 @@
-"""The types of arrays, by what they hold; shapes stand beside each use.
+"""The types of arrays, named by their contents; shapes are given where they are used.
 
-LEVs have a type of their own, `Levs`. A profile of n-grams has a number for each of many thousand
-n-grams, and of most of them a text has none: only what is there is kept, sent and multiplied.
+LEVs have a special type, `Levs`. A profile has a number for each of many thousands of n-grams, most
+of which are zero for a text: only the others are stored, sent and multiplied.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Rows = TypeVar("_Rows", bound="_Table")
 
 
 class _Table(NDArrayOperatorsMixin):
-    """What NumPy takes for an array (rows, size): whatever computes with it gets a plain one."""
+    """A table (rows, size) that NumPy treats as an array, and converts to one to compute."""
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -35,12 +35,12 @@ class _Table(NDArrayOperatorsMixin):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """Rows and their size, as of an array."""
+        """The number of rows and their size, as of an array."""
 
     @property
     @abstractmethod
     def dtype(self) -> np.dtype[Any]:
-        """Of its numbers."""
+        """The type of its numbers."""
 
     @abstractmethod
     def chosen(self: _Rows, rows: Chosen) -> _Rows:
@@ -48,19 +48,19 @@ class _Table(NDArrayOperatorsMixin):
 
     @abstractmethod
     def column(self, at: int) -> AnyFloats:
-        """(rows,): one number of each row."""
+        """One column (rows,)."""
 
     @abstractmethod
     def fill(self, zeros: npt.NDArray[Any]) -> None:
-        """Put the numbers into an array (rows, size) of zeros."""
+        """Write the numbers into an array (rows, size) of zeros."""
 
     @property
     def ndim(self) -> int:
-        """Two, as of an array."""
+        """The number of axes, two."""
         return 2
 
     def astype(self, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-        """(rows, size): a plain array."""
+        """The table as a plain array (rows, size)."""
         array = np.zeros(self.shape, dtype)
         self.fill(array)
         return array
@@ -77,7 +77,7 @@ class _Table(NDArrayOperatorsMixin):
         return getattr(ufunc, method)(*arrays, **options)
 
     def __getitem__(self, key: Any) -> Any:
-        """Rows of the same kind by a slice or an array; a plain row, column or number else."""
+        """Rows of the same type for a slice or array; otherwise a plain row, column or number."""
         if isinstance(key, tuple):
             rows, columns = key
             if isinstance(columns, int | np.integer):
@@ -98,20 +98,20 @@ class _Table(NDArrayOperatorsMixin):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparseRows(_Table):
-    """Rows (rows, size) of which only the numbers that are not zero are kept.
+    """Sparse rows (rows, size), in compressed form: only nonzero numbers are stored.
 
-    Rows that were chosen from others share their numbers: only where each begins is new.
+    Rows chosen from others share their numbers: only `begins` and `ends` are new.
     """
 
-    begins: IntArray  # (rows,): where the numbers of each row begin
+    begins: IntArray  # (rows,): index of each row's first number
     ends: IntArray  # (rows,)
-    places: npt.NDArray[np.unsignedinteger]  # (numbers,): their columns, rising in each row
+    places: npt.NDArray[np.unsignedinteger]  # (numbers,): their columns, sorted in each row
     values: AnyFloats  # (numbers,)
     size: int  # of a row
 
     @classmethod
     def of(cls, array: AnyFloats) -> SparseRows:
-        """From a plain array (rows, size)."""
+        """Sparse rows from a plain array (rows, size)."""
         rows, places = np.nonzero(array)
         counts = np.bincount(rows, minlength=len(array))
         return cls.of_counts(counts, places, array[rows, places], array.shape[1])
@@ -120,7 +120,7 @@ class SparseRows(_Table):
     def of_counts(
         cls, counts: npt.ArrayLike, places: npt.NDArray[Any], values: AnyFloats, size: int
     ) -> SparseRows:
-        """From how many numbers each row has (rows,), and the numbers of all rows."""
+        """Sparse rows from the counts of numbers in each row (rows,), and all their numbers."""
         ends = np.cumsum(counts, dtype=np.int64)
         kind = np.uint16 if size <= 1 << 16 else np.uint32
         begins = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[: len(ends)]
@@ -131,22 +131,22 @@ class SparseRows(_Table):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and their size."""
+        """The number of rows and their size."""
         return len(self), self.size
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of its numbers."""
+        """The type of its numbers."""
         return self.values.dtype
 
     @property
     def counts(self) -> IntArray:
-        """(rows,): how many numbers of each are kept."""
+        """The number (rows,) of stored numbers in each row."""
         return self.ends - self.begins
 
     @property
     def nbytes(self) -> int:
-        """What these rows take, without those that they were chosen from."""
+        """The bytes that these rows take, without those that they were chosen from."""
         of_a_number = self.places.itemsize + self.values.itemsize
         return 16 * len(self) + of_a_number * int(self.counts.sum())
 
@@ -160,28 +160,28 @@ class SparseRows(_Table):
         return SparseRows(self.begins[rows], self.ends[rows], self.places, self.values, self.size)
 
     def column(self, at: int) -> AnyFloats:
-        """(rows,): one number of each row."""
+        """One column (rows,)."""
         at = range(self.size)[at]
         return np.asarray(self.columns(np.arange(self.size) == at))[:, 0]
 
     def columns(self, chosen: BoolArray) -> SparseRows:
-        """All rows with those columns alone that are chosen, (size,)."""
+        """All rows with only the chosen columns (size,)."""
         rows = self.packed
         kept = chosen[rows.places]  # (numbers,)
         places = (np.cumsum(chosen) - 1)[rows.places[kept]]
-        before = np.append(0, np.cumsum(kept))  # (numbers + 1,): how many are kept up to each
+        before = np.append(0, np.cumsum(kept))  # (numbers + 1,): number of kept ones before each
         counts = before[rows.ends] - before[rows.begins]
         return SparseRows.of_counts(counts, places, rows.values[kept], int(chosen.sum()))
 
     def fill(self, zeros: npt.NDArray[Any]) -> None:
-        """Put the numbers into an array (rows, size) of zeros."""
+        """Write the numbers into an array (rows, size) of zeros."""
         for at, row in enumerate(zeros):
             places, values = self.row(at)
             row[places] = values
 
     @cached_property
     def packed(self) -> SparseRows:
-        """The same rows, one behind the other, and nothing else."""
+        """A copy in which the rows' numbers follow each other without gaps."""
         if not len(self) or (
             not self.begins[0]
             and self.ends[-1] == len(self.values)
@@ -198,14 +198,14 @@ class SparseRows(_Table):
 
     @cached_property
     def by_column(self) -> npt.NDArray[Any]:
-        """(size, rows): the same rows as a plain array, turned, for products with many others."""
+        """The transpose (size, rows) as a plain array, for products with many others."""
         rows, kind = self.packed, np.float32 if self.dtype.itemsize <= 4 else np.float64
         plain = np.zeros((self.size, len(self)), kind)
         plain[rows.places, rows.owners] = rows.values
         return plain
 
     def distinct(self) -> tuple[SparseRows, IntArray]:
-        """Rows that were chosen several times once, and (rows,) which of these each row is."""
+        """The distinct rows, and the index (rows,) of each row among them."""
         _, firsts, which = np.unique(
             self.begins * 2 + (self.counts == 0), return_index=True, return_inverse=True
         )
@@ -215,11 +215,11 @@ class SparseRows(_Table):
 
     @property
     def owners(self) -> IntArray:
-        """(numbers,): the row of each number, if rows are packed."""
+        """The row (numbers,) of each number, if rows are packed."""
         return np.repeat(np.arange(len(self)), self.counts)
 
     def sums(self, values: AnyFloats) -> FloatArray:
-        """(rows,): of a value for each number of packed rows, (numbers,)."""
+        """The sums (rows,) of values for each number of packed rows, (numbers,)."""
         if not len(values):
             return np.zeros(len(self))
         ends = np.append(values, np.zeros(1))  # an empty row at the end begins there
@@ -235,12 +235,12 @@ Rows = AnyFloats | SparseRows  # (rows, size)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Levs(_Table):
-    """The LEVs of documents, (documents, lev_size): NumPy takes them for an array.
+    """The LEVs of documents (documents, lev_size), which NumPy treats as an array.
 
-    Side by side they hold a part for each member of the model and then, as the last part, a column
-    that is no member's: the natural logarithm of the number of tokens (`log_tokens`). It counts in
-    `lev_size`, and is the last column of plain arrays of LEVs, too: `levs[:, -1]`. What is made for
-    members goes by `parts[:-1]`.
+    There is one part for each member of the model and, as the last part, a column that belongs to
+    no member: the natural logarithm of the number of tokens (`log_tokens`). It counts in
+    `lev_size`, and is the last column of plain arrays of LEVs, too: `levs[:, -1]`. The members'
+    parts are `parts[:-1]`.
 
     `levs[2:5]` and `levs[[3, 1]]` are LEVs again, `levs[3]` is a plain row, and `np.asarray(levs)`
     a plain array of all.
@@ -253,30 +253,30 @@ class Levs(_Table):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many documents, and the size of a LEV."""
+        """The number of documents, and the size of a LEV."""
         return len(self), sum(part.shape[1] for part in self.parts)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of its numbers."""
+        """The type of its numbers."""
         return np.result_type(np.float32, *(part.dtype for part in self.parts))
 
     @property
     def nbytes(self) -> int:
-        """What is kept of these LEVs."""
+        """The bytes that these LEVs take."""
         return sum(part.nbytes for part in self.parts)
 
     @property
     def log_tokens(self) -> AnyFloats:
-        """(documents,): the logarithm of how many tokens each document has."""
+        """The logarithm (documents,) of each document's number of tokens."""
         return cast(AnyFloats, self.parts[-1][:, 0])
 
     def chosen(self, rows: Chosen) -> Levs:
-        """Those of some of the documents."""
+        """The LEVs of some of the documents."""
         return Levs(tuple(cast(Rows, part[rows]) for part in self.parts))
 
     def column(self, at: int) -> AnyFloats:
-        """(documents,): one number of each LEV."""
+        """One column (documents,)."""
         at = range(self.shape[1])[at]
         for part in self.parts:
             if at < part.shape[1]:
@@ -285,7 +285,7 @@ class Levs(_Table):
         return cast(AnyFloats, part[:, at])
 
     def fill(self, zeros: npt.NDArray[Any]) -> None:
-        """Put the numbers into an array (documents, lev_size) of zeros."""
+        """Write the numbers into an array (documents, lev_size) of zeros."""
         at = 0
         for part in self.parts:
             columns = zeros[:, at : at + part.shape[1]]
@@ -296,7 +296,7 @@ class Levs(_Table):
             at += part.shape[1]
 
     def copy(self) -> Levs:
-        """The same, without a hold on the LEVs that these were chosen from."""
+        """A copy that does not keep the LEVs in memory that it was chosen from."""
         return Levs(
             tuple(
                 joined([part]) if isinstance(part, SparseRows) else part.copy()
@@ -313,7 +313,7 @@ _Joined = TypeVar("_Joined", bound=Any)
 
 
 def joined(tables: Sequence[_Joined]) -> _Joined:
-    """The rows of one table after those of the other: of arrays, sparse rows or LEVs.
+    """The concatenated rows of tables: arrays, sparse rows or LEVs.
 
     If some of the LEVs are plain arrays, the result is one, too.
     """
@@ -343,26 +343,26 @@ def _no_rows(rows: SparseRows) -> SparseRows:
 
 
 def is_finite(rows: Rows) -> bool:
-    """Whether all numbers of some rows are."""
+    """Whether all numbers of some rows are finite."""
     if isinstance(rows, SparseRows):
         rows = rows.packed.values
     return bool(np.isfinite(rows).all())
 
 
 class PairRows:
-    """A dataclass whose arrays have a row for each pair, as have those of dataclasses in it."""
+    """A dataclass whose arrays, and those of nested dataclasses, have a row for each pair."""
 
     def __getitem__(self, chosen: slice | npt.NDArray[Any]) -> Self:
         """The rows of some pairs."""
-        names = [one.name for one in fields(self)]  # type: ignore[arg-type]
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         return type(self)(**{name: _chosen(getattr(self, name), chosen) for name in names})
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """The pairs of several in a row, with zeros for texts that a pair lacks."""
+        """The concatenated pairs of several records, padded with zeros for missing texts."""
         if len(parts) == 1:
             return parts[0]
-        names = [one.name for one in fields(cls)]  # type: ignore[arg-type]
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
         return cls(**{name: _in_a_row([getattr(part, name) for part in parts]) for name in names})
 
 
@@ -373,7 +373,7 @@ def _chosen(value: Any, rows: slice | npt.NDArray[Any]) -> Any:
 
 
 def _in_a_row(values: Sequence[Any]) -> Any:
-    """The arrays of several pairs in a row; what is not an array is the same for all."""
+    """The concatenated arrays of several records; other values are equal in all."""
     first = values[0]
     if isinstance(first, tuple):
         return tuple(_in_a_row(column) for column in zip(*values, strict=True))

@@ -1,8 +1,8 @@
-"""Parts of the package in C: used where they were built and are not switched off.
+"""Parts of the package in C, used if they were built and are not switched off.
 
-`setup.py` builds them when the package is installed, if there is a compiler. Each stands beside the
-Python that does the same, which runs where they are missing, or where the environment variable
-ADHOMINEM_KERNEL is `numpy`. `what_runs` tells which of them run.
+`setup.py` builds them when the package is installed, if there is a compiler. Each has an equivalent
+in Python, which runs if the part is missing, or if the environment variable ADHOMINEM_KERNEL is
+`numpy`. `what_runs` reports which of them run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PLAIN = "plain"  # the network's kernel for processors without AVX2, which NumPy
 
 
 def compiled(name: str) -> Any | None:
-    """A module in C by its name; none if it was not built, or is not wanted."""
+    """The module in C of this name; None if it was not built, or is switched off."""
     if os.environ.get(VARIABLE) == NUMPY:
         return None
     try:
@@ -42,7 +42,7 @@ def parts_in_c() -> dict[str, bool]:
 
 
 def what_runs() -> str:
-    """Which parts in C are used, in a sentence."""
+    """A sentence on which parts in C are used."""
     modules = {part: compiled(f"adhominem.{part}") for part in _PARTS}
     missing = [part for part, module in modules.items() if module is None]
     variants = [*getattr(modules[_PARTS[-1]], "VARIANTS", ()), NUMPY]

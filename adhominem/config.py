@@ -1,4 +1,4 @@
-"""BaseConfig that can be changed one by one, as `--set encoder.lev_size=80` does it."""
+"""Configurations whose settings can be changed one by one: `--set encoder.lev_size=80`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Preset = TypeVar("Preset")
 
 
 class BaseConfig(Options):
-    """The base of configurations: dataclasses of options, in groups or by themselves."""
+    """The base of configurations: dataclasses of options, possibly in groups."""
 
-    # BaseConfig that earlier versions had, and the value that means what is done today.
+    # Settings of earlier versions, with the value that corresponds to today's behaviour.
     dropped: ClassVar[tuple[tuple[str, object], ...]] = ()
 
     def with_setting(self, setting: str) -> Self:
@@ -23,7 +23,7 @@ class BaseConfig(Options):
         return self.with_settings([setting])
 
     def with_settings(self, settings: Sequence[str]) -> Self:
-        """A copy with some settings changed; only the result of all of them must hold together."""
+        """A copy with some settings changed; only the final result must be consistent."""
         data: Any = self.to_json()
         for setting in settings:
             path, equals, value = setting.partition("=")
@@ -42,7 +42,7 @@ class BaseConfig(Options):
         return self.from_json(data)
 
     def to_json(self) -> dict[str, Any]:
-        """What `from_json` reads."""
+        """The config as JSON, for `from_json`."""
         written: dict[str, Any] = to_json(self)
         return written
 
@@ -50,8 +50,8 @@ class BaseConfig(Options):
     def from_json(cls, data: dict[str, Any]) -> Self:
         """The config that `to_json` wrote, or an earlier version's.
 
-        A setting that is missing has its default, since new ones begin with what was done before;
-        an unknown one raises OptionError.
+        Missing settings have their defaults, since new ones default to the earlier behaviour;
+        unknown ones raise OptionError.
         """
         for path, value in cls.dropped:
             data = _without(data, path.split("."), value)
@@ -74,7 +74,7 @@ def _known(place: Any, name: str, path: str) -> Any:
 
 
 def _without(data: Any, path: Sequence[str], value: object) -> Any:
-    """A copy without a setting, if it has this value there."""
+    """A copy without a setting, if that has this value."""
     name, *rest = path
     if not isinstance(data, dict) or name not in data:
         return data
@@ -86,7 +86,7 @@ def _without(data: Any, path: Sequence[str], value: object) -> Any:
 
 
 def _parsed(value: str) -> object:
-    """A setting's text as JSON, or else the text itself, which no limit lets pass."""
+    """A setting's text parsed as JSON, or else the text itself, which its limit may refuse."""
     try:
         return json.loads(value.lower() if value in ("True", "False") else value)
     except ValueError:

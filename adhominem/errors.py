@@ -1,8 +1,8 @@
-"""Everything that AdHominem raises or warns about on purpose: one tree.
+"""The errors and warnings that AdHominem raises on purpose, in one tree.
 
 A message says what was wrong, what was expected and what to do. Errors about
-input carry the file and, where there is one, the line, so that a batch can
-skip the row, go on, and list at the end what it skipped.
+input carry the file and, if there is one, the line, so that a batch can skip
+the row, continue, and list skipped rows at the end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 class AdHominemError(Exception):
-    """The root: catch this to catch whatever AdHominem raises on purpose."""
+    """The root of all errors that AdHominem raises on purpose."""
 
 
 class OptionError(AdHominemError):
@@ -22,7 +22,7 @@ class OptionError(AdHominemError):
 
 
 class RecordError(OptionError, ValueError):
-    """JSON does not hold what a record is made of; the message begins with the path to it."""
+    """JSON does not have the fields of a record; the message begins with the path to it."""
 
 
 class MissingExtraError(AdHominemError):
@@ -49,7 +49,7 @@ def how_to_install(extra: str) -> str:
 
 
 class LockedError(AdHominemError):
-    """Another process is writing there; the message says which one."""
+    """Another process is writing the output; the message names it."""
 
 
 class CorpusError(AdHominemError):
@@ -73,7 +73,7 @@ class DivergedError(AdHominemError):
 
 
 class InputError(AdHominemError):
-    """One piece of input cannot be used. `path` and `line` say which one."""
+    """One piece of input cannot be used; `path` and `line` identify it."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class InputError(AdHominemError):
 
 
 class NotFoundError(InputError):
-    """There is no such file or folder, or nothing readable in it."""
+    """A file or folder does not exist, or contains nothing readable."""
 
 
 class EmptyTextError(InputError):
@@ -109,7 +109,7 @@ NO_WORD = "the text has no word in it; expected a text with words, or leave it o
 
 
 class TokenizerError(InputError):
-    """A text that the tokenizer's engine gives up on."""
+    """A text that the tokenizer cannot process."""
 
 
 class BinaryFileError(InputError):
@@ -117,19 +117,19 @@ class BinaryFileError(InputError):
 
 
 class TextEncodingError(InputError):
-    """Bytes that are text in no encoding tried, or characters that no text may hold."""
+    """Bytes that cannot be decoded, or characters that are invalid in a text."""
 
 
 class DamagedFileError(InputError):
-    """A compressed or office file that breaks off or does not unpack."""
+    """A compressed or office file that is truncated or damaged."""
 
 
 class TooLargeError(InputError):
-    """A text, a line or a file that is larger, or takes more time, than anything honest does."""
+    """A text, a line or a file that exceeds the limits on size or time."""
 
 
 class BrokenLineError(InputError):
-    """A line that is not the JSON (or the truth line) it should be."""
+    """A line that is not valid JSON (or not a valid line of truth)."""
 
 
 class MissingFieldError(InputError):
@@ -137,11 +137,11 @@ class MissingFieldError(InputError):
 
 
 class MissingAuthorError(InputError):
-    """A document whose author is not known, where one is needed."""
+    """A document without an author where one is required."""
 
 
 class AnswersError(InputError):
-    """Answers that do not fit the truth: missing, double, unknown, or no probabilities."""
+    """Answers that do not fit the truth: missing, duplicate, unknown, or not probabilities."""
 
 
 class AdHominemWarning(UserWarning):
@@ -149,8 +149,8 @@ class AdHominemWarning(UserWarning):
 
 
 class GuessedEncodingWarning(AdHominemWarning):
-    """A file is not UTF-8; it was read in the encoding that its bytes show."""
+    """A file is not UTF-8; its encoding was guessed from its bytes."""
 
 
 class StrayFilesWarning(AdHominemWarning):
-    """A folder holds texts that its layout has no place for."""
+    """A folder contains texts that do not fit its layout."""

@@ -1,23 +1,23 @@
-"""Texts and names as they may be shown: nothing in them commands a terminal or forges a line."""
+"""Texts and names made safe to show: they cannot control a terminal or forge a line."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# They turn the direction of all that follows: a text could make its surroundings unreadable.
+# They change the direction of the following text: a text could make its surroundings unreadable.
 _TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _LINE_ENDS = re.compile(r"\r\n?|[\n\v\f\x85\u2028\u2029]")
-_CONTROL_PICTURES = 0x2400  # ␀, the first of them
+_CONTROL_PICTURES = 0x2400  # ␀, the first one
 _TAB = "    "
 LONGEST_LINE = 4_000
-_END_OF_LINE = 1_000  # of these, where a message says what to do
+_END_OF_LINE = 1_000  # of these, at the end of a message, which says what to do
 
 
 def harmless(text: str) -> str:
-    """A text in which nothing commands a terminal, a font or the direction of writing.
+    """A text that cannot control a terminal, a font or the direction of writing.
 
-    Line ends become \\n and tabs become spaces; every other control is shown by a sign for it.
+    Line ends become \\n and tabs become spaces; every other control becomes a symbol for it.
     """
     lines = _LINE_ENDS.sub("\n", text).replace("\t", _TAB)
     if lines.isprintable():
@@ -26,9 +26,9 @@ def harmless(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A name or a message as one line, in which all controls are spelt out: \\x1b[31m, \\n.
+    """A name or a message as one line, with all controls spelt out: \\x1b[31m, \\n.
 
-    What is too long to be read is cut in its middle: a message may quote an id of megabytes.
+    Very long ones are cut in the middle: a message may quote an id of megabytes.
     """
     if len(text) <= LONGEST_LINE and text.isprintable():
         return text
@@ -38,8 +38,8 @@ def one_line(text: str) -> str:
 
 
 def spelt_out(text: str) -> str:
-    """A name or a message on one line, however long, in which all controls are spelt out."""
-    if text.isprintable():  # which the marks that turn the direction are not
+    """A name or a message on one line of any length, with all controls spelt out."""
+    if text.isprintable():  # marks that change the direction are not
         return text
     return "".join(
         letter.encode("unicode_escape").decode("ascii") if _commands(letter) else letter
@@ -56,5 +56,5 @@ def _sign(letter: str) -> str:
 
 
 def _commands(letter: str) -> bool:
-    # Surrogates cannot be written at all; Zl and Zp are line ends.
+    # Surrogates cannot be encoded; Zl and Zp are line ends.
     return letter in _TURNING or unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp")

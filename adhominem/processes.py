@@ -1,7 +1,7 @@
 """Worker processes: started safely, and ended with this one.
 
-A new interpreter looks for modules in the folder it is started in before it looks anywhere else,
-and would run a json.py that lies among somebody's texts. Ours are started without that folder.
+A new interpreter first looks for modules in the folder in which it is started, and would run a
+json.py that lies among somebody's texts. Ours are started without that folder.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import Any
 from adhominem.errors import OptionError
 
 _SAFE_PATH = "PYTHONSAFEPATH"
-_environment = Lock()  # it belongs to all threads
+_environment = Lock()  # shared by all threads
 
 
 @contextmanager
 def _without_the_current_folder() -> Iterator[None]:
-    """Start interpreters within that do not look for modules in the current folder.
+    """A context in which new interpreters do not look for modules in the current folder.
 
-    What this process has in its own path (an editable install, PYTHONPATH) they all have.
+    Everything else in this process's path (an editable install, PYTHONPATH) stays in theirs.
     """
     if sys.flags.ignore_environment and not sys.flags.safe_path:
         raise OptionError(
@@ -58,7 +58,7 @@ class _Spawn(SpawnContext):
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -68,7 +68,7 @@ def cores() -> int:
 def worker_pool(
     jobs: int, start: Callable[..., object] | None = None, *arguments: Any
 ) -> Iterator[ProcessPoolExecutor]:
-    """A pool of `jobs` worker processes, each of which calls `start`, if given, with the arguments.
+    """A pool of `jobs` worker processes, which each call `start`, if given, with the arguments.
 
     A script that uses it must keep its calls under `if __name__ == "__main__":`.
     """
@@ -81,14 +81,14 @@ def worker_pool(
 
 
 def _start_worker(start: Callable[..., object] | None, *arguments: Any) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends this worker
     Thread(target=_end_with_parent, daemon=True).start()
     if start is not None:
         start(*arguments)
 
 
 def _end_with_parent() -> None:
-    """End this worker when its parent has ended, which may have been killed."""
+    """End this worker when its parent has ended, even if that was killed."""
     parent = parent_process()
     assert parent is not None
     parent.join()

@@ -1,12 +1,12 @@
-"""Records: the one way between dataclasses and JSON, and the limits of what a field may hold.
+"""Records: conversion between dataclasses and JSON, and limits on the values of fields.
 
     to_json(record)         a dataclass as plain dictionaries, lists, numbers and strings
-    with_schema(record)     the same for users: with the version of its schema
+    with_schema(record)     JSON for users, with the version of its schema
     strict_json(value)      plain values as JSON that every program reads
-    parsed_json(text)       JSON that may be anybody's as plain values
+    parsed_json(text)       untrusted JSON as plain values
     from_json(cls, data)    plain values as a dataclass, each checked against its type hint
 
-A limit stands in the type hint of its field: `hop: Annotated[int, Within(1, 1_000)] = 25`. It is
+A limit is part of the type hint of its field: `hop: Annotated[int, Within(1, 1_000)] = 25`. It is
 checked when the field is read from JSON and, for subclasses of `Options`, whenever one is made. A
 string in the hint is the help that users get: commands, forms and the REST interface are made from
 it (`settings_of`).
@@ -36,15 +36,15 @@ from typing import (
 
 from adhominem.errors import OptionError, RecordError
 
-SCHEMA = 1  # of JSON for users, unless it says otherwise
-# Metadata of a field that stays out of the JSON; {"alias": name} gives one another name there.
+SCHEMA = 1  # of JSON for users, by default
+# Metadata of a field that is not in the JSON; {"alias": name} gives a field another name there.
 UNWRITTEN = MappingProxyType({"json": False})
 Record = TypeVar("Record")
 _CONSTANTS = {"NaN": None, "Infinity": "inf", "-Infinity": "-inf"}
-_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # of a character; two of them may be one
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character; two of them may be one
 _HALF = re.compile("[\ud800-\udfff]")
 _SHORT = Repr()
-_SHORT.maxlevel = 2  # of a value that an error shows
+_SHORT.maxlevel = 2  # of a value shown in an error
 
 
 # Limits of a field
@@ -52,7 +52,7 @@ _SHORT.maxlevel = 2  # of a value that an error shows
 
 @dataclass(frozen=True)
 class Within:
-    """A finite number, from `at_least` to `at_most`, greater than `above`, less than `below`."""
+    """A limit to finite numbers from `at_least` to `at_most`, above `above`, below `below`."""
 
     at_least: float = -inf
     at_most: float = inf
@@ -60,7 +60,7 @@ class Within:
     below: float = inf
 
     def allows(self, value: Any) -> bool:
-        """Whether the number lies within."""
+        """Whether the number is within the limits."""
         return bool(self.at_least <= value <= self.at_most and self.above < value < self.below)
 
     def __str__(self) -> str:
@@ -73,13 +73,13 @@ class Within:
 
 
 class OneOf:
-    """One of these strings."""
+    """A limit to one of these strings."""
 
     def __init__(self, *choices: str) -> None:
         self.choices = choices
 
     def allows(self, value: Any) -> bool:
-        """Whether it is one of them."""
+        """Whether the value is one of them."""
         return value in self.choices
 
     def __str__(self) -> str:
@@ -87,10 +87,10 @@ class OneOf:
 
 
 class SomeOf(OneOf):
-    """Some of these strings; whatever their order, they are read in this one, each once."""
+    """A limit to some of these strings, which are read in this order without repetition."""
 
     def allows(self, value: Any) -> bool:
-        """Whether all are among them."""
+        """Whether all values are among them."""
         return set(value) <= set(self.choices)
 
     def __str__(self) -> str:
@@ -99,20 +99,20 @@ class SomeOf(OneOf):
 
 @dataclass(frozen=True)
 class Longest:
-    """A string of so many characters, or a tuple of so many entries, at most."""
+    """A limit on the characters of a string, or on the entries of a tuple."""
 
     length: int
 
     def allows(self, value: Any) -> bool:
-        """Whether it is not longer."""
+        """Whether the value is within the limit."""
         return len(value) <= self.length
 
     def __str__(self) -> str:
         return f"a length of {self.length:,} at most"
 
 
-# What options often are. A model's settings may be anybody's, and sizes decide how much memory is
-# taken, or how long a loop is, when it is read and run: no model comes near the largest.
+# Common types of options. A model's settings are untrusted, and sizes decide how much memory is
+# used, or how long a loop is, when it is read and run: no model comes near the largest.
 Size = Annotated[int, Within(1, 2**24)]
 SizeOrNone = Annotated[int, Within(0, 2**24)]  # 0 leaves it out
 Seed = Annotated[int, Within(0)]
@@ -123,10 +123,10 @@ NotNegative = Annotated[float, Within(0)]
 
 
 class Options:
-    """The base of options, which are dataclasses: OptionError if a field breaks type or limits.
+    """The base of options, dataclasses that raise OptionError for values of wrong type or size.
 
-    What JSON has instead of a float or a tuple, an int or a list, becomes one. `ordered` names
-    fields that limit each other: `("shortest", "<=", "longest")`.
+    An int for a float, or a list for a tuple, as in JSON, is converted. `ordered` names fields that
+    limit each other: `("shortest", "<=", "longest")`.
     """
 
     ordered: ClassVar[tuple[tuple[str, str, str], ...]] = ()
@@ -167,7 +167,7 @@ class Offered:
 
 @dataclass(frozen=True)
 class Setting:
-    """A field of options as it is offered to users."""
+    """A field of options, as offered to users."""
 
     name: str
     kind: type  # int, float, bool or str
@@ -217,7 +217,7 @@ def settings_of(cls: Any, to: str = "") -> tuple[Setting, ...]:
 
 
 def to_json(value: Any) -> Any:
-    """Dataclasses as dictionaries, tuples as lists; all else stays as it is."""
+    """A value with dataclasses as dictionaries, tuples as lists, all else unchanged."""
     if is_dataclass(value) and not isinstance(value, type):
         written = _written(type(value)).items()
         return {name: to_json(getattr(value, field.name)) for name, field in written}
@@ -229,17 +229,18 @@ def to_json(value: Any) -> Any:
 
 
 def with_schema(record: Any, schema: int = SCHEMA) -> dict[str, Any]:
-    """A record or a dictionary as the JSON that users get: its `schema` says which keys it has.
+    """A record or a dictionary as JSON for users, with the version of its `schema`.
 
-    The number grows when a key goes or changes its meaning. A dictionary that has one keeps it.
+    The version grows when a key is removed or changes its meaning. A dictionary that has a version
+    keeps it.
     """
     return {"schema": schema, **to_json(record)}
 
 
 def strict_json(value: object, indent: int | None = None) -> str:
-    """Plain values as strict JSON: NaN as null, infinity as a string, letters as they are."""
+    """Plain values as strict JSON: NaN as null, infinity as a string, letters unescaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    if "NaN" in text or "Infinity" in text:  # be it in a string: then nothing changes
+    if "NaN" in text or "Infinity" in text:  # maybe only in a string: then nothing changes
         plain = json.loads(text, parse_constant=_CONSTANTS.__getitem__)
         text = json.dumps(plain, ensure_ascii=False, indent=indent)
     return text
@@ -249,11 +250,11 @@ def strict_json(value: object, indent: int | None = None) -> str:
 
 
 def parsed_json(data: bytes | str) -> Any:
-    """What JSON in UTF-8 says; whatever is wrong with it is a ValueError."""
+    """The plain values in JSON in UTF-8; every error is a ValueError."""
     try:
         text = data if isinstance(data, str) else data.decode("utf-8")
         value = json.loads(text)
-        if _ESCAPED_HALF.search(text):  # no page and no file could hold it
+        if _ESCAPED_HALF.search(text):  # it could not be shown or written
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
     except RecursionError:
@@ -263,10 +264,10 @@ def parsed_json(data: bytes | str) -> Any:
 def from_json(cls: type[Record], data: Any, path: str = "", *, schema: int | None = None) -> Record:
     """The dataclass that `to_json` wrote as `data`, with every value checked by its type hint.
 
-    With a `schema`, what `with_schema` wrote: any other version is refused.
+    With a `schema`, `data` is from `with_schema`, and any other version is refused.
 
-    A field that is not there takes its default. Anything else that does not fit raises a
-    RecordError, which is an OptionError and a ValueError, with the path to it: "config.lev_size".
+    Missing fields have their defaults. Anything else that does not fit raises a RecordError, which
+    is an OptionError and a ValueError, with the path to it: "config.lev_size".
     """
     path = path or cls.__name__
     if schema is not None:
@@ -278,7 +279,7 @@ def from_json(cls: type[Record], data: Any, path: str = "", *, schema: int | Non
 
 
 def _read(hint: Any, value: Any, path: str) -> Any:
-    """A plain value as what the hint says."""
+    """A plain value as a value of the hinted type."""
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Any:
         return value
@@ -329,7 +330,7 @@ def _read_record(cls: Any, value: Any, path: str) -> Any:
     }
     try:
         return cls(**read)
-    except OptionError as error:  # fields that do not fit each other
+    except OptionError as error:  # inconsistent fields
         raise RecordError(f"{path}: {error}") from None
 
 

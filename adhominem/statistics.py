@@ -1,6 +1,6 @@
-"""Statistics that the rooms share: intervals, resamples, pooling, logistic regression.
+"""Statistics for the whole package: intervals, resamples, pooling, logistic regression.
 
-SciPy has most of these, but scoring must not need it; the tests hold them against it.
+SciPy has most of these, but scoring must not need it; the tests compare them with it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.errors import OptionError
 
 _TAIL = 0.025  # on either side of a 95% interval
-_HALVINGS = 50  # of the range in which an end of an exact interval lies
-NORMAL = 1.959964  # 95% of a normal distribution lie within so many deviations
-_FLAT = 1e-12  # of the largest value: scores that vary by less are all the same but for rounding
+_HALVINGS = 50  # bisections for an end of an exact interval
+NORMAL = 1.959964  # deviations that include 95% of a normal distribution
+_FLAT = 1e-12  # of the largest value: scores that vary by less only differ by rounding
 
 
 def resampled(
     order: IntArray, authors: Sequence[tuple[str, str]] | None, resamples: int, seed: int
 ) -> Iterator[IntArray]:
-    """The pairs of each bootstrap resample, in the order given, each as often as it was drawn.
+    """The pairs of each bootstrap resample, in order, repeated as often as they were drawn.
 
-    `authors` names the two authors of each pair: authors are drawn, and a pair comes as often as
-    its author was, or as its two authors meet; a resample may be empty. Without `authors`, pairs
-    are drawn.
+    `authors` are the two authors of each pair: authors are drawn, and a pair occurs as often as its
+    author, or as the product for two authors; a resample may be empty. Without `authors`, pairs are
+    drawn.
     """
     rng = np.random.default_rng(seed)
     numbers: IntArray | None = None  # (pairs, 2)
@@ -73,10 +73,9 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def exact_interval(count: int, of: int) -> tuple[float, float]:
-    """The exact 95% interval of the rate of what occurs in `count` `of` cases (Clopper, Pearson).
+    """The exact 95% interval (Clopper-Pearson) of a rate, given `count` events in `of` cases.
 
-    At its ends, as few or as many occur in one of 40 such sets of cases. It holds for cases that
-    are independent of each other.
+    It is valid for independent cases. At its ends, a result as extreme has a probability of 1 / 40.
     """
     low = 0.0 if count == 0 else _rate_of(count, of)
     high = 1.0 if count == of else 1 - _rate_of(of - count, of)
@@ -84,7 +83,7 @@ def exact_interval(count: int, of: int) -> tuple[float, float]:
 
 
 def _rate_of(count: int, of: int) -> float:
-    """The rate at which `count` or more occur with the chance of a tail."""
+    """The rate at which `count` or more events have the probability of a tail."""
     counts = np.arange(count, of + 1)
     ways = np.array([lgamma(of + 1) - lgamma(k + 1) - lgamma(of - k + 1) for k in counts.tolist()])
     low, high = 0.0, 1.0
@@ -96,10 +95,10 @@ def _rate_of(count: int, of: int) -> float:
 
 
 def student_quantile(freedom: int) -> float:
-    """Within how many deviations 95% of Student's distribution lie.
+    """The number of deviations that include 95% of Student's t distribution.
 
-    One and two degrees of freedom have closed forms; others the expansion by Fisher and Cornish,
-    which is off by less than a hundredth.
+    One and two degrees of freedom have closed forms; for others it is the Cornish-Fisher expansion,
+    with an error below a hundredth.
     """
     if freedom < 1:
         raise OptionError(f"{freedom} degrees of freedom; expected 1 or more")
@@ -119,11 +118,11 @@ def student_quantile(freedom: int) -> float:
 def logistic(
     scores: FloatArray, same_author: BoolArray, weight: FloatArray, ridge: float | FloatArray
 ) -> FloatArray:
-    """(1 + scores,): the constant and the slopes of a logistic regression on (scores, pairs).
+    """The constant and slopes (1 + scores,) of a logistic regression on (scores, pairs).
 
-    The pairs have weights (pairs,), and both classes count half. `ridge`, of all slopes or of each
-    (scores,), keeps them finite where the scores separate the classes without fault. A score that
-    is the same for all pairs has the slope 0.
+    The pairs have weights (pairs,), and both classes the same total weight. `ridge`, for all slopes
+    or each one (scores,), keeps them finite if the scores separate the classes perfectly. A score
+    that is equal for all pairs has slope 0.
     """
     centre, scale = scores.mean(axis=1), scores.std(axis=1)
     varies = scale > _FLAT * np.abs(scores).max(axis=1, initial=0)
@@ -143,7 +142,7 @@ def logistic(
         return float(w @ np.logaddexp(0, odds) + 0.5 * beta @ penalty @ beta)
 
     beta = np.zeros(len(rows))
-    for _ in range(100):  # Newton's method; a step that would overshoot is made shorter
+    for _ in range(100):  # Newton's method, with shorter steps where it would overshoot
         p = _sigmoid(beta @ rows)
         gradient = rows @ (w * (p - same_author)) + penalty @ beta
         hessian = (rows * (w * p * (1 - p))) @ rows.T + penalty
@@ -160,17 +159,17 @@ def logistic(
 
 
 def _sigmoid(log_odds: FloatArray) -> FloatArray:
-    # exp of a number that is never positive: no overflow on either side
+    # exp never sees a positive number, so it cannot overflow
     small = np.exp(-np.abs(log_odds))
     return np.asarray(np.where(log_odds >= 0, 1 / (1 + small), small / (1 + small)))
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """Pairs in the order of their scores, pooled so that the share of same-author pairs rises.
+class PooledBlocks:
+    """Blocks of pairs, sorted by score, with rising shares of same-author pairs.
 
-    This is what the pool-adjacent-violators algorithm (PAV) makes of a score. Equal scores are
-    always in one block.
+    They are the result of the pool-adjacent-violators algorithm (PAV). Equal scores are always in
+    the same block.
     """
 
     same: FloatArray  # (blocks,): same-author pairs
@@ -180,7 +179,7 @@ class Blocks:
 
     @property
     def log_bayes_factor(self) -> FloatArray:
-        """(blocks,): what the score should have said of its own pairs; the ends may be infinite."""
+        """The optimally calibrated log Bayes factor (blocks,) of each block; may be infinite."""
         with np.errstate(divide="ignore"):
             factors = np.log(self.same / self.same.sum()) - np.log(
                 self.different / self.different.sum()
@@ -189,23 +188,23 @@ class Blocks:
 
     @property
     def misses(self) -> FloatArray:
-        """(blocks + 1,): same-author pairs rejected where all up to a block are; rises."""
+        """The rates (blocks + 1,) of rejected same-author pairs, with the first n rejected."""
         return np.asarray(np.append(0.0, np.cumsum(self.same)) / self.same.sum())
 
     @property
     def false_alarms(self) -> FloatArray:
-        """(blocks + 1,): different-author pairs accepted where all from a block on are; falls."""
+        """The rates (blocks + 1,) of accepted different-author pairs, with the others accepted."""
         return np.asarray(1 - np.append(0.0, np.cumsum(self.different)) / self.different.sum())
 
 
-def pool(scores: FloatArray, same_author: BoolArray) -> Blocks:
-    """The PAV algorithm. Both classes must occur."""
+def pool(scores: FloatArray, same_author: BoolArray) -> PooledBlocks:
+    """The blocks of the PAV algorithm. Both classes must occur."""
     order = np.argsort(scores, kind="stable")
     ranked, labels = scores[order], same_author[order]
     begins = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
     same = np.add.reduceat(labels.astype(np.float64), begins)
     counts = np.diff(np.append(begins, len(ranked)))
-    # Runs of one label alone need no thought: they are joined before the loop.
+    # Runs of one label are joined before the loop, for speed.
     pure = np.where(same == 0, -1, np.where(same == counts, 1, 0))
     runs = np.flatnonzero(np.concatenate([[True], (pure[1:] != pure[:-1]) | (pure[1:] == 0)]))
     same_runs, count_runs = np.add.reduceat(same, runs), np.add.reduceat(counts, runs)
@@ -219,4 +218,4 @@ def pool(scores: FloatArray, same_author: BoolArray) -> Blocks:
     hits_, sizes, first = np.array(stack).T
     starts = begins[runs[first.astype(np.int64)]]
     ends = np.append(starts[1:], len(ranked)) - 1
-    return Blocks(hits_, sizes - hits_, ranked[starts], ranked[ends])
+    return PooledBlocks(hits_, sizes - hits_, ranked[starts], ranked[ends])

@@ -29,7 +29,12 @@ from adhominem.paper.runtime import spliced
 from adhominem.render import html
 from adhominem.score.population import Population
 from adhominem.text.exhibits import first_words
-from adhominem.verify.explanation import Explanation, Passage, TokenAttention, explain_texts
+from adhominem.verify.explanation import (
+    ExplainedPassage,
+    Explanation,
+    TokenAttention,
+    explain_texts,
+)
 from adhominem.verify.sensitivity import bootstrap_interval
 from adhominem.verify.verifier import Verifier, load
 
@@ -53,7 +58,7 @@ def read_throughout(verifier: Verifier, explanation: Explanation) -> Explanation
     passages = [passage for passage in text.passages if len(passage.tokens) > 1]
     shares = [[token.attention for token in passage.tokens] for passage in passages]
     spans = verifier.lead.tokenizer.tokenize(text.text).spans.tolist()
-    read: list[Passage] = []
+    read: list[ExplainedPassage] = []
     at = 0
     while at < len(spans):
         row = shares[len(read) % len(shares)]
@@ -63,7 +68,9 @@ def read_throughout(verifier: Verifier, explanation: Explanation) -> Explanation
         ]
         contribution = passages[len(read) % len(passages)].contribution
         even = len(row) / len(spans)
-        read.append(Passage(tokens[0].start, tokens[-1].end, contribution, even, tuple(tokens)))
+        read.append(
+            ExplainedPassage(tokens[0].start, tokens[-1].end, contribution, even, tuple(tokens))
+        )
         at += len(row)
     return replace(explanation, texts=(replace(text, passages=tuple(read)), *explanation.texts[1:]))
 

@@ -59,7 +59,7 @@ def differences(
         verifier.compare(one, other, population, attention=True)
         for one, other in zip(first, second, strict=True)
     ]
-    factors = sides[0].of_pairs(
+    factors = sides[0].log_bayes_factors(
         [levs[at] for at in (0, 1, 0, 1)], [levs[at] for at in (2, 3, 3, 2)]
     )
     squares = 0.0

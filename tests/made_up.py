@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from adhominem.verify.cautions import Caution
 from adhominem.verify.explanation import (
     Balance,
+    ExplainedPassage,
     ExplainedText,
     Explanation,
-    Passage,
     TokenAttention,
 )
 from adhominem.verify.ngram_contributions import NgramContribution, Place
-from adhominem.verify.verification import Likeness, Material, Side, Verification
+from adhominem.verify.verification import ComparedDocument, Likeness, Side, Verification
 
 BAD = "<script>alert(1)</script>"
 FIRST = (
@@ -53,8 +53,8 @@ def verification(**changes: Any) -> Verification:
         model="general-en",
         model_sha256="ab" * 32,
         version="1.2.3",
-        first=Side((Material("letters/tom.txt", 30, "cd" * 32),), 30),
-        second=Side((Material(BAD, 60, "ef" * 32),), 60),
+        first=Side((ComparedDocument("letters/tom.txt", 30, "cd" * 32),), 30),
+        second=Side((ComparedDocument(BAD, 60, "ef" * 32),), 60),
     )
     return replace(made, **changes)
 
@@ -71,7 +71,7 @@ def explained(
     for group, weight in zip(groups, weights, strict=True):
         shares = _shares(rng, len(group), 1.1)
         passages.append(
-            Passage(
+            ExplainedPassage(
                 group[0][0],
                 group[-1][1],
                 rng.gauss(0.02, 0.15),
@@ -176,7 +176,7 @@ def any_texts(draw: st.DrawFn) -> ExplainedText:
         inner = draw(st.lists(st.integers(start, end), max_size=6).map(sorted))
         looked_at = draw(st.booleans())
         passages.append(
-            Passage(
+            ExplainedPassage(
                 start,
                 end,
                 draw(st.floats(-9, 9)),

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from adhominem.statistics import Blocks, pool
+from adhominem.statistics import PooledBlocks, pool
 
 scores = st.one_of(
     st.integers(-3, 3).map(float),  # many ties
@@ -30,7 +30,7 @@ def arrays(items: list[tuple[float, bool]]) -> tuple[np.ndarray, np.ndarray]:
     return np.array([score for score, _ in items]), np.array([same for _, same in items])
 
 
-def share_of_each(blocks: Blocks, values: np.ndarray) -> np.ndarray:
+def share_of_each(blocks: PooledBlocks, values: np.ndarray) -> np.ndarray:
     """(pairs,): the share of same-author pairs in the block that a score lies in."""
     at = [
         int(np.flatnonzero((blocks.lowest <= value) & (value <= blocks.highest)).item())

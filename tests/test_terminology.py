@@ -72,7 +72,7 @@ def test_a_name_of_the_page_exists_in_the_package(name: str) -> None:
 
 def test_a_name_that_is_gone_would_be_noticed() -> None:
     assert len(NAMES) > 80
-    assert exists("Levels.genre_part")
+    assert exists("ThreeLevelParameters.genre_part")
     assert exists("--population")
     assert exists("typicality.safetensors")
     for name in ("Genres.genre_atypicality", "Scores.context", "kinds.json", "--kind"):

@@ -11,7 +11,7 @@ import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.score.decision import probability_same_author
-from adhominem.statistics import Blocks, pool
+from adhominem.statistics import PooledBlocks, pool
 
 _STRONG = np.log(100)  # a Bayes factor that says much
 _BINS = 10  # of probabilities, for the calibration errors
@@ -27,7 +27,7 @@ def cllr_min(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
     return pooled_cost(pool(log_bayes_factor, same_author))
 
 
-def pooled_cost(blocks: Blocks) -> float:
+def pooled_cost(blocks: PooledBlocks) -> float:
     """The cost after the best calibration (`cllr_min`), from pairs that are pooled already."""
     best = blocks.log_bayes_factor
     some_same, some_different = blocks.same > 0, blocks.different > 0  # no 0 times infinity
@@ -48,7 +48,7 @@ def equal_error_rate(log_bayes_factor: FloatArray, same_author: BoolArray) -> fl
     return pooled_error_rate(pool(log_bayes_factor, same_author))
 
 
-def pooled_error_rate(blocks: Blocks) -> float:
+def pooled_error_rate(blocks: PooledBlocks) -> float:
     """The equal error rate, from pairs that are pooled already."""
     misses, alarms = blocks.misses, blocks.false_alarms
     at = int(np.argmax(misses >= alarms))  # the first corner beyond the diagonal, never (0, 1)

@@ -27,7 +27,7 @@ from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.population import Population
 from adhominem.score.products import MemberTexts, PopulationPart, products
 from adhominem.score.scorer import Scorer, log_tokens_of
-from adhominem.score.three_level import Comparison, Terms
+from adhominem.score.three_level import CentredPairs, Terms
 
 _LENGTHS = np.linspace(np.log(60), np.log(20_000), 128)  # log tokens that weights are computed for
 _HIT = 2.0  # deviations above what is usual: codes are right for such texts
@@ -68,11 +68,11 @@ class GenreForm:
         # Nothing is left out of a population for its mean, so this is c as most texts have it.
         self._c = self._comparison(part.mean[None], part.log_tokens[:1]).centre
 
-    def _comparison(self, rows: Rows, log_tokens: FloatArray) -> Comparison:
+    def _comparison(self, rows: Rows, log_tokens: FloatArray) -> CentredPairs:
         """The comparison of each text with itself."""
         numbers = np.arange(len(log_tokens))[:, None]
         pairs = self.member.pairs(MemberTexts(rows, log_tokens), numbers, numbers, self._part)
-        return Comparison(self.member.levels, pairs)
+        return CentredPairs(self.member.levels, pairs)
 
     @cached_property
     def basis(self) -> FloatArray:

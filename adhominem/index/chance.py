@@ -142,7 +142,7 @@ def measure_chance(
     scorer, parts = searcher.verifier.scorer, []
     for at in range(0, len(first), _AT_ONCE):
         one, other = (store.levs(side[at : at + _AT_ONCE]) for side in (first, second))
-        factors = scorer(one, other, searcher.population, even_if_strange=True)
+        factors = scorer(one, other, searcher.population, despite_misfit=True)
         parts.append(factors.log_bayes_factor)
         on_progress(0.5 * min(1.0, (at + _AT_ONCE) / len(first)))
     counts = dict(zip(*np.unique(accounts[live], return_counts=True), strict=True))

@@ -215,7 +215,7 @@ class Searcher:
             # In one table, so that a text is multiplied once, not for each of its pairs.
             encoded = joined([queries, self.store.levs(everything[pairs])])
             sides = encoded[query_of[pairs]], encoded[len(queries) + np.arange(len(pairs))]
-            return self.verifier.scorer(*sides, self.population, even_if_strange=True)
+            return self.verifier.scorer(*sides, self.population, despite_misfit=True)
 
         factors = LogBayesFactors.joined(in_threads(score, parts, worth_it=len(parts) > 1))
         results = []

@@ -18,7 +18,7 @@ import numpy as np
 from adhominem.arrays import FloatArray
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
-from adhominem.paper.runtime import Encoded
+from adhominem.paper.runtime import NetworkOutput
 from adhominem.statistics import student_quantile
 from adhominem.verify.verifier import load
 
@@ -95,7 +95,7 @@ def attention_of(
     return CorpusAttention(verifier.name, documents, tokens, tuple(rows))
 
 
-def token_weights(encoded: Encoded, tokens: int) -> FloatArray:
+def token_weights(encoded: NetworkOutput, tokens: int) -> FloatArray:
     """(tokens,): the share of a document's attention that each token got, among the tokens read.
 
     Tokens in two overlapping windows get the sum of both shares; attention to the contextual prefix

@@ -12,7 +12,7 @@ from adhominem.jobs.population import draw, in_order, read_population
 from adhominem.jobs.run import Run, Watch
 from adhominem.jobs.workers import Encode
 from adhominem.pairs.passages import without_shared
-from adhominem.score.population import Population, each_once
+from adhominem.score.population import Population, distinct_levs
 from adhominem.text.files import Document, check_not_read, name_of
 from adhominem.text.readers import read_documents
 from adhominem.verify.cautions import passages_taken_out
@@ -138,7 +138,7 @@ def among_themselves(
     verifier: Verifier, levs: Levs, remarks: list[str]
 ) -> tuple[Population | None, str]:
     """The population that the texts form for each other, and its name; none if too few."""
-    different = len(each_once(levs))
+    different = len(distinct_levs(levs))
     if different >= FEWEST_FOR_POPULATION:
         return verifier.population_of(levs), "input"
     if different > 1:

@@ -1,10 +1,10 @@
-"""How a model was calibrated: what is written of it, and the pairs of known authors behind it.
+"""The record of a model's calibration, and the pairs of known authors behind it.
 
 calibration.json            parameters, bounds, what they were fitted to, the hash of the pairs
-validation-*.safetensors    the log Bayes factor of each pair, by a map that has seen neither the
-                            pair nor its authors, within the bounds of the model, and under which
-                            condition it was found; a case may be there several times: shortened,
-                            with several populations, or again as if its genre were unknown
+validation-*.safetensors    the log Bayes factor of each pair, by a calibration without this pair
+                            and its authors, within the bounds of the model, with its conditions;
+                            a case may occur several times: shortened, with several populations, or
+                            as if its genre were unknown
 
 `model.folder` reads the parameters themselves.
 """
@@ -37,7 +37,7 @@ from adhominem.model.writing import replace_files
 from adhominem.records import from_json
 from adhominem.score.calibration import POPULATION, TEXTS, Calibration
 
-_OTHER_GENRE = "\n"  # stands for any that there are no cases of: no name has line ends
+_OTHER_GENRE = "\n"  # any genre without cases: no name has line ends
 _TYPES = {
     "log_bayes_factor": "F32",
     "same_author": "BOOL",
@@ -48,25 +48,25 @@ _TYPES = {
     "known": "BOOL",
 }
 _CASE = {"case": "I32"}  # files of earlier versions lack it
-_FEWEST = 30  # pairs of each class: fewer make no curve
-_NEAR = 1.5  # times as long, or as short, is a like length
+_FEWEST = 30  # pairs of each class for a curve
+_NEAR = 1.5  # ratio within which lengths are similar
 
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationReport:
-    """What a model was calibrated with, without a population or with one, and how good it is."""
+    """The cases of a calibration, with or without a population, and its accuracy."""
 
     cases: int
     sets: tuple[str, ...]  # the pair sets
     same_author: int  # pairs
     authors: int
-    before: dict[str, float]  # measures of the scores as they were
-    after: dict[str, float]  # of pairs calibrated without them and without their authors
+    before: dict[str, float]  # measures of the scores before calibration
+    after: dict[str, float]  # of pairs calibrated without them and their authors
 
 
 @dataclass(frozen=True)
 class CalibrationEvidence:
-    """What a scale rests on, as far as calibration.json tells."""
+    """The evidence that a calibration rests on, according to calibration.json."""
 
     sets: tuple[str, ...] = ()
     same_author: int | None = None
@@ -78,19 +78,19 @@ class CalibrationEvidence:
 
 @dataclass(frozen=True)
 class Validation(PairRows):
-    """One entry a case under one condition."""
+    """Validation cases: one entry per case and condition."""
 
     genres: tuple[str, ...]  # the names of the pair sets
     log_bayes_factor: Array32  # (pairs,), in nats, calibrated
     same_author: BoolArray
-    genre: npt.NDArray[np.int32]  # which of the genres
-    words: npt.NDArray[np.int32]  # a text, of the side that has the shorter ones
-    texts: npt.NDArray[np.int32]  # of the side that has more
+    genre: npt.NDArray[np.int32]  # index of the genre
+    words: npt.NDArray[np.int32]  # per text, of the side with the shorter texts
+    texts: npt.NDArray[np.int32]  # of the side with more texts
     population: npt.NDArray[np.int32]  # texts; 0 without one
-    known: BoolArray  # whether the model knew of this genre
+    known: BoolArray  # whether the model knew this genre
     case: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-    # Entries of one number are of the same texts, whole or cut, with one population or another.
-    # Those of the number -1, which is all where none are given, are of texts of their own.
+    # Entries with the same number have the same texts, whole or cut, with any population. Those
+    # with the number -1, which is the default for all, each have different texts.
 
     def __post_init__(self) -> None:
         if not len(self.case):
@@ -105,12 +105,12 @@ class Validation(PairRows):
         return len(self.log_bayes_factor)
 
     def like(self, words: int, genre: str, texts: int = 1, population: int = 0) -> LikeCases:
-        """The cases under like conditions, each once.
+        """The distinct cases under similar conditions.
 
-        `words` are those a text of the side with the shorter ones, `genre` is a genre that the
-        model knows, "" where it knows none like the texts, or anything else where it could not
-        tell; `texts` are those of the larger side, `population` those of the population. Where too
-        few cases are left, a condition is dropped: first the genre, then the size of the
+        `words` are the words per text of the side with the shorter texts; `genre` is a genre that
+        the model knows, "" if it knows none like the texts, or anything else if it could not say;
+        `texts` is the number of texts of the larger side, `population` that of the population. If
+        too few cases remain, conditions are dropped: first the genre, then the size of the
         population, the length, the number of texts.
         """
         alike = self[self.population > 0] if population else self.without_population(genre)
@@ -119,7 +119,7 @@ class Validation(PairRows):
             words_of.append("as if the model did not know their genre")
         least, most = words / _NEAR, words * _NEAR
         wanted = {
-            "number of texts": (_same_cell(alike.texts, texts, TEXTS), _texts_told(texts)),
+            "number of texts": (_same_cell(alike.texts, texts, TEXTS), _texts_in_words(texts)),
             "length of the texts": (
                 (alike.words >= least) & (alike.words <= most),
                 f"of {least:,.0f} to {most:,.0f} words a text",
@@ -127,15 +127,15 @@ class Validation(PairRows):
         }
         if population:
             size = _same_cell(alike.population, population, POPULATION)
-            wanted["size of the population"] = (size, _population_told(population))
+            wanted["size of the population"] = (size, _population_in_words(population))
         if genre in self.genres:
-            of_genre = alike.genre == self.genres.index(genre)
-            wanted["genre"] = (of_genre, f"of the genre “{genre}”")
+            same_genre = alike.genre == self.genres.index(genre)
+            wanted["genre"] = (same_genre, f"of the genre “{genre}”")
         dropped = [] if genre in self.genres else ["genre"]
         while True:
             masks = [mask for mask, _ in wanted.values()]
             near = alike[np.logical_and.reduce(masks)] if masks else alike
-            near = near.each_once(words, population)
+            near = near.nearest_entries(words, population)
             if near.suffices or not wanted:
                 break
             dropped.append(wanted.popitem()[0])
@@ -152,17 +152,17 @@ class Validation(PairRows):
     def without_population(self, genre: str) -> Validation:
         """The entries of cases without a population.
 
-        Those as if the model did not know the genre, if `genre` is empty; else those where it did.
+        If `genre` is empty, those as if the model did not know the genre; else those where it did.
         """
         alone = self[self.population == 0]
-        if alone.known.all():  # the model knows of no genres at all
+        if alone.known.all():  # the model knows no genres at all
             return alone
         return alone[alone.known == bool(genre)]
 
     def misleading_rates(self, genre: str) -> MisleadingRates | None:
-        """How often the model misleads without a population; None without cases of both classes.
+        """The rates of misleading evidence without a population; None without both classes.
 
-        `genre` is as in `like`. All genres count where too few cases are of this one.
+        `genre` is as in `like`. With too few cases of this genre, all genres count.
         """
         key = genre if genre in self.genres or not genre else _OTHER_GENRE
         if key not in self._misleading:  # needed for every comparison
@@ -175,11 +175,11 @@ class Validation(PairRows):
 
     def _count_misleading(self, genre: str) -> MisleadingRates | None:
         alone = self.without_population(genre)
-        of_genre = alone
+        same_genre = alone
         if genre in self.genres:
-            of_genre = alone[alone.genre == self.genres.index(genre)]
-        is_genre = genre in self.genres and of_genre.suffices
-        counted = of_genre if is_genre else alone
+            same_genre = alone[alone.genre == self.genres.index(genre)]
+        is_genre = genre in self.genres and same_genre.suffices
+        counted = same_genre if is_genre else alone
         if not counted.same_author.any() or counted.same_author.all():
             return None
         factors = counted.log_bayes_factor.astype(np.float64)
@@ -191,8 +191,8 @@ class Validation(PairRows):
             different=different,
         )
 
-    def each_once(self, words: int, population: int) -> Validation:
-        """For each case, the entry whose length and population are nearest to these."""
+    def nearest_entries(self, words: int, population: int) -> Validation:
+        """One entry per case: the one whose length and population are nearest to these."""
         far = np.abs(np.log(np.maximum(self.words, 1) / max(words, 1)))
         far += np.abs(np.log((self.population + 1) / (population + 1)))
         order = np.argsort(far, kind="stable")
@@ -204,42 +204,42 @@ class Validation(PairRows):
 
     @property
     def suffices(self) -> bool:
-        """Whether there are enough of each class to tell anything."""
+        """Whether there are enough cases of each class."""
         return min(int(self.same_author.sum()), int((~self.same_author).sum())) >= _FEWEST
 
 
 @dataclass(frozen=True)
 class LikeCases:
-    """Cases of a validation under like conditions."""
+    """The cases of a validation under similar conditions."""
 
     cases: Validation
-    told: str  # the conditions that they share with the case at hand, in words
-    dropped: tuple[str, ...]  # the conditions that they do not share, since too few would be left
+    description: str  # the conditions shared with the case at hand, in words
+    dropped: tuple[str, ...]  # conditions not shared, since too few cases would remain
 
 
 @dataclass(frozen=True, kw_only=True)
 class MisleadingRates:
-    """Shares of cases of known authors whose evidence pointed the wrong way."""
+    """The shares of cases of known authors with misleading evidence."""
 
-    genre: str  # of the cases; empty: of all
-    known: bool  # whether the model knew of their genres
+    genre: str  # of the cases; empty: all
+    known: bool  # whether the model knew their genres
     same: float  # of same-author cases: evidence for different authors
     different: float  # of different-author cases: evidence for one author
 
 
 def _same_cell(values: npt.NDArray[np.int32], value: int, starts: tuple[int, ...]) -> BoolArray:
-    """(cases,): which values are in the same range as a value; `starts` are where ranges begin."""
+    """Whether values (cases,) are in the same range as a value; ranges begin at `starts`."""
     at = np.searchsorted(starts, [value], side="right")
     return np.asarray(np.searchsorted(starts, values, side="right") == at)
 
 
-def _texts_told(texts: int) -> str:
+def _texts_in_words(texts: int) -> str:
     if texts == 1:
         return "with one text a side"
     return "with two or three known texts" if texts < TEXTS[2] else "with five known texts"
 
 
-def _population_told(texts: int) -> str:
+def _population_in_words(texts: int) -> str:
     if texts < POPULATION[2]:
         return f"with a population of {POPULATION[1]} to {POPULATION[2] - 1} texts"
     return f"with a population of {POPULATION[2]} texts or more"
@@ -256,7 +256,7 @@ def write_calibration(
     twin: str = "",
     card: str | None = None,
 ) -> None:
-    """Put it into the model's folder with its pairs and `card`, all or none; the old ones go.
+    """Replace a model's calibration, its pairs and `card`, all or none of them.
 
     `twin` is the SHA-256 of the model that the cases were scored by, if not by this one.
     """
@@ -279,14 +279,14 @@ def write_calibration(
 
 
 def as_file(calibration: dict[str, Any]) -> bytes:
-    """A calibration as it lies in a model's folder."""
+    """The bytes of a calibration's file."""
     return (json.dumps(calibration, indent=1) + "\n").encode("utf-8")
 
 
 def read_reports(
     folder: Path | ModelFiles,
 ) -> tuple[CalibrationReport, CalibrationReport | None] | None:
-    """The reports without a population and with one; None without a calibration."""
+    """The reports without and with a population; None without a calibration."""
     files = ModelFiles.at(folder)
     data = read_calibration(files)
     if data is None:
@@ -300,7 +300,7 @@ def read_reports(
 
 
 def read_evidence(folder: Path | ModelFiles, *, population: bool) -> CalibrationEvidence:
-    """What the scale rests on that is for comparisons with a population, or without one."""
+    """The evidence behind the calibration for comparisons with or without a population."""
     files = ModelFiles.at(folder)
     reports = read_reports(files)
     report = reports and reports[population]
@@ -318,7 +318,7 @@ def read_evidence(folder: Path | ModelFiles, *, population: bool) -> Calibration
 
 
 def validation_file(validation: Validation) -> bytes:
-    """The pairs as they lie in a model's folder."""
+    """The bytes of the file of a validation's pairs."""
     from safetensors.numpy import save
 
     arrays = {name: np.ascontiguousarray(getattr(validation, name)) for name in _TYPES | _CASE}
@@ -326,7 +326,7 @@ def validation_file(validation: Validation) -> bytes:
 
 
 def read_validation(folder: Path | ModelFiles) -> Validation | None:
-    """The pairs of a model's calibration; None where there are none."""
+    """The pairs of a model's calibration; None without any."""
     files = ModelFiles.at(folder)
     name = validation_name(files)
     if name is None:

@@ -1,4 +1,4 @@
-"""The model card: what a model was made of, how good it is, and where it ends."""
+"""The model card: what a model was made of, how good it is, and its limits."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _MEASURES = {
     "cross_entropy": "cross entropy",
     "distance_auc": "distance AUC",
 }
-_FEWEST = 100  # cases of each class that make a row
+_FEWEST = 100  # cases of each class for a row
 _CALIBRATION_MEASURES = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
 
 
 @cache
 def _environment() -> Environment:
-    """The environment of the templates in templates/, which are Markdown."""
+    """The environment of the Markdown templates in templates/."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("adhominem.model")
@@ -88,20 +88,20 @@ def ngram_card(
 
 
 def ensemble_card(members: list[str], scores: dict[str, Any], about: str = "") -> str:
-    """The README.md of an ensemble's folder; `about` stands at its beginning."""
+    """The README.md of an ensemble's folder, which begins with `about`."""
     about = about.strip() or f"# An ensemble of {len(members)} AdHominem models"
     return _render("ensemble.md", about=about, members=members, **_scores(scores))
 
 
 def _scores(scores: dict[str, Any]) -> dict[str, Any]:
-    """The scores on dev by set, and which measures they have."""
+    """The scores on dev by set, and their measures."""
     row: dict[str, Any] = next(iter(scores.values()), {})
     measures = {name: title for name, title in _MEASURES.items() if name in row}
     return {"scores": scores, "measures": measures, "architecture": ""}
 
 
 def read_card(folder: Path) -> str | None:
-    """The card of a model, if it has one."""
+    """The card of a model; None if it has none."""
     files = ModelFiles.at(folder)
     if not files.has(CARD):
         return None
@@ -118,9 +118,9 @@ def calibrated_card(
     *,
     twin: bool = False,
 ) -> str:
-    """The card of a model that has been calibrated since it was written, or by a `twin`.
+    """The card of a model that was calibrated after the card was written, or by a `twin`.
 
-    Its accuracy is left out, since it was measured with other parameters: measure it again
+    The accuracy is left out, since it was measured with other parameters: measure it again
     (`card_with_accuracy`).
     """
     reports = {"without a population": alone}
@@ -143,7 +143,7 @@ def calibrated_card(
 
 
 def _by_conditions(validation: Validation) -> list[dict[str, Any]]:
-    """How good the Bayes factors are by number of texts and size of the population."""
+    """The accuracy of Bayes factors by number of texts and size of the population."""
     rows = []
     for texts in (1, 3, 5):
         for least, most, texts_of in ((0, 0, "none"), (5, 10, "5 to 10"), (20, 50, "20 to 50")):
@@ -172,17 +172,17 @@ def _by_conditions(validation: Validation) -> list[dict[str, Any]]:
 
 
 def card_with_accuracy(folder: Path, accuracy: str, lengths: str) -> None:
-    """Put tables of how good a model is into its card."""
+    """Put tables of a model's accuracy into its card."""
     _put(folder, _render("accuracy.md", accuracy=accuracy, lengths=lengths))
 
 
 def card_with_unseen(folder: Path, tables: str) -> None:
-    """Put tables of what a model is worth on genres that it was not trained on into its card."""
+    """Put tables of a model's accuracy on unseen genres into its card."""
     _put(folder, _render("unseen.md", tables=tables))
 
 
 def _put(folder: Path, section: str) -> None:
-    """Put a section into a model's card, before its limits, or in place of the one there was."""
+    """Put a section into a model's card, before its limits, or in place of the old one."""
     head, limits, tail = (read_card(folder) or "").partition("## Limits")
     title = section.partition("\n")[0] + "\n"
     before, _, old = head.partition(title)

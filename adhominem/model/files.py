@@ -1,6 +1,6 @@
-"""Reading a model's folder: each file once, within bounds, so that what is hashed is what was read.
+"""Reading a model's folder: each file once, within bounds, so that hashes are of what was read.
 
-A folder may come from anybody. Whatever is wrong with it becomes a ModelError that names the file.
+A folder may come from anybody. All errors in it become ModelErrors that name the file.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from adhominem.model.layout import GENERATION, ModelFile
 from adhominem.records import parsed_json
 from adhominem.text.files import path_of, read_files
 
-# What damaged contents raise while they are read.
+# The errors that damaged contents cause.
 _DAMAGE = (
     *(OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
     *(RecursionError, MemoryError, OptionError),
 )
-_LONGEST = 300  # characters of what an error says: it may quote the file
+_LONGEST = 300  # characters of an error, which may quote the file
 _LONGEST_NAME = 100
 _SHA256 = "[0-9a-f]{64}"
 _TYPES = {
@@ -43,29 +43,29 @@ _TYPES = {
 }
 
 Arrays = dict[str, npt.NDArray[Any]]
-Shapes = Mapping[str, tuple[str, tuple[int, ...]]]  # the type and the shape of each array
+Shapes = Mapping[str, tuple[str, tuple[int, ...]]]  # type and shape of each array
 
 
 class ModelFiles:
-    """The files of a model's folder, or of a member's in it; what was read stays as it was."""
+    """The files of a model's folder, or of a member's in it, as first read."""
 
     def __init__(self, folder: Path, whole: ModelFiles | None = None) -> None:
-        """`whole` are the files of the ensemble that this folder is a member's of."""
+        """Prepare reading; `whole` are the files of the ensemble that this member belongs to."""
         self.folder = folder
         self._root = self if whole is None else whole
         self._prefix = "" if whole is None else f"{folder.name}/"
         if whole is None:
-            self.generation: dict[str, str] = {}  # what generation.json says, once files are read
+            self.generation: dict[str, str] = {}  # contents of generation.json, once files are read
             self._contents: dict[str, bytes | OSError | None] = {}
-            self._parsed: dict[str, Any] = {}  # JSON files, or what is wrong with them
+            self._parsed: dict[str, Any] = {}  # JSON files, or their errors
 
     @classmethod
     def at(cls, folder: str | Path | ModelFiles) -> ModelFiles:
-        """The files of a folder; files stay as they are."""
+        """The files of a folder; ModelFiles are returned unchanged."""
         return folder if isinstance(folder, ModelFiles) else cls(path_of(folder))
 
     def fetch(self, names: Mapping[str, int]) -> None:
-        """Read files unless they have been read, up to so many bytes of each; parse JSON."""
+        """Read files that are not yet read, up to their limits in bytes, and parse JSON."""
         root = self._root
         wanted = {
             self._prefix + name: largest
@@ -78,7 +78,7 @@ class ModelFiles:
         while not read or root.generation != read_generation(root.folder):  # changed meanwhile
             named = root.generation = read_generation(root.folder)
             asides = {aside(name, named[name]): name for name in wanted if name in named}
-            # First these: what lies aside moves to its place before long.
+            # First these: files set aside soon move to their place.
             moved = read_files(root.folder, {place: wanted[name] for place, name in asides.items()})
             read = dict.fromkeys(wanted) | read_files(root.folder, wanted)
             read |= {asides[place]: data for place, data in moved.items()}
@@ -91,14 +91,14 @@ class ModelFiles:
                     root._parsed[name] = error
 
     def has(self, file: ModelFile, name: str = "") -> bool:
-        """Whether there is anything of this name, even if it is damaged."""
+        """Whether there is a file of this name, even if damaged."""
         name = name or file.name
         if self._prefix + name not in self._root._contents:
             self.fetch({name: file.largest})
         return self._root._contents[self._prefix + name] is not None
 
     def read(self, file: ModelFile, name: str = "") -> bytes:
-        """The contents of a file; `name` where that of the file is a pattern."""
+        """The contents of a file, with its `name` if the layout only has a pattern."""
         if not self.has(file, name):
             raise FileNotFoundError(f"there is no {name or file.name} in it")
         contents = self._root._contents[self._prefix + (name or file.name)]
@@ -108,7 +108,7 @@ class ModelFiles:
         return contents
 
     def json(self, file: ModelFile) -> Any:
-        """What a JSON file says."""
+        """The contents of a JSON file."""
         self.read(file)
         parsed = self._root._parsed[self._prefix + file.name]
         if isinstance(parsed, ValueError):
@@ -116,15 +116,15 @@ class ModelFiles:
         return parsed
 
     def tensors(self, file: ModelFile, name: str = "") -> tuple[Arrays, Mapping[str, str]]:
-        """The arrays of a safetensors file, and its metadata; a ValueError if it is damaged."""
+        """The arrays and metadata of a safetensors file; ValueError if it is damaged."""
         return read_tensors(self.read(file, name))
 
     def sha256(self, file: ModelFile, name: str = "") -> str:
-        """The hash of a file."""
+        """The SHA-256 of a file."""
         return sha256(self.read(file, name)).hexdigest()
 
     def members(self, names: object, most: int) -> list[ModelFiles]:
-        """The files of the members of an ensemble, whose folders must lie in this one."""
+        """The files of each member of an ensemble, whose folders must be in this one."""
         if not isinstance(names, list) or not 0 < len(names) <= most:
             raise ValueError(f"no list of 1 to {most} members")
         place = os.path.realpath(self.folder)
@@ -141,7 +141,7 @@ class ModelFiles:
 
 
 def is_plain(name: str) -> bool:
-    """Whether this is the name of a file or a folder, and not the way to one elsewhere."""
+    """Whether this is the plain name of a file or folder, not a path to elsewhere."""
     return (
         0 < len(name) <= _LONGEST_NAME
         and name.isprintable()
@@ -151,7 +151,7 @@ def is_plain(name: str) -> bool:
 
 
 def read_generation(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file that was put into a model since it was made, by its name."""
+    """The SHA-256, by name, of each file that was replaced since the model was made."""
     data = read_files(folder, {GENERATION.name: GENERATION.largest}).get(GENERATION.name)
     with reading(folder, GENERATION.name):
         if isinstance(data, OSError):
@@ -164,13 +164,13 @@ def read_generation(folder: Path) -> dict[str, str]:
 
 
 def aside(name: str, digest: str) -> str:
-    """Where a file lies until generation.json names it, and for a moment after that."""
+    """The name under which a file is stored until generation.json lists it."""
     return f"{name.replace('/', '.')}.{digest[:16]}.new"
 
 
 @contextmanager
 def reading(folder: Path, name: str, remedy: str = "fetch or train it again") -> Iterator[None]:
-    """Whatever the contents of a file raise becomes a ModelError that says what to do."""
+    """A context that turns errors about a file's contents into ModelErrors with a remedy."""
     try:
         yield
     except _DAMAGE as error:
@@ -178,7 +178,7 @@ def reading(folder: Path, name: str, remedy: str = "fetch or train it again") ->
 
 
 def reason(error: BaseException) -> str:
-    """What an error says, in brief: a KeyError says next to nothing without its name."""
+    """A short description of an error; a KeyError's message needs its name."""
     message = str(error)
     speaks = isinstance(error, OSError | OptionError | ValueError) and message
     text = message if speaks else repr(error)
@@ -186,12 +186,12 @@ def reason(error: BaseException) -> str:
 
 
 def damaged(folder: Path, why: str, remedy: str = "fetch or train it again") -> ModelError:
-    """The error of a folder that cannot be used."""
+    """The ModelError for a folder that cannot be used."""
     return ModelError(f"the model in {folder} is damaged ({why}); {remedy}")
 
 
 def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
-    """The arrays of a safetensors file, and its metadata; a ValueError if it is damaged.
+    """The arrays and metadata of a safetensors file; ValueError if it is damaged.
 
     Floats must be finite.
     """
@@ -200,8 +200,8 @@ def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
 
     try:
         arrays: Arrays = load(data)
-    except (SafetensorError, KeyError) as error:  # KeyError: a type that NumPy does not have
-        raise ValueError(f"it breaks off, or is no safetensors file: {error}") from None
+    except (SafetensorError, KeyError) as error:  # KeyError: a type unknown to NumPy
+        raise ValueError(f"it breaks off, or is not a safetensors file: {error}") from None
     for name, array in arrays.items():
         if array.dtype.kind in "fc" and not np.isfinite(array).all():
             raise ValueError(f"{name} has values that are not finite numbers")
@@ -212,7 +212,7 @@ def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
 
 
 def check_shapes(arrays: Arrays, expected: Shapes) -> None:
-    """A ValueError unless these arrays are there, each of its type and shape."""
+    """Raise ValueError unless these arrays exist with their types and shapes."""
     for name, (dtype, shape) in expected.items():
         if name not in arrays:
             raise ValueError(f"there is no {name} in it")

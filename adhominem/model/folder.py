@@ -1,6 +1,6 @@
-"""A model's folder as a whole: which models lie in it, what their scores are worth, its hash.
+"""A model's folder as a whole: its models, their calibration, its hash.
 
-`model.layout` says which files there are and what for.
+`model.layout` lists the files and their purposes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ RECALIBRATE = "calibrate the model again"
 _SHIPPED = Path(__file__).parent / "shipped"
 _MOST_MEMBERS = 100
 _WHOLE = tuple(file for file in LAYOUT if file.hashed and "*" not in file.name)
-_OF_MEMBERS = tuple(file for file in LAYOUT if file.hashed and not file.of_whole)
+_OF_MEMBERS = tuple(file for file in LAYOUT if file.hashed and not file.top_level)
 _WORDS = (
     'expected an object like {"wright": "American fiction of 1851-75"}, or no such file; '
     "mend or remove it"
@@ -61,17 +61,17 @@ _WORDS = (
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """All that a folder says of how texts are compared."""
+    """Everything in a folder that decides how texts are compared."""
 
     name: str
     models: list[AnyModel]  # one, or the members of an ensemble
-    lead: int  # whose genres, typicality and tokens speak for all members
+    lead: int  # index of the member whose genres, typicality and tokens are used
     calibration: Calibration | None  # None: not calibrated
-    genre_names: dict[str, str]  # in words, where somebody wrote them
-    sha256: str  # of all that answers, warnings and reports depend on
-    changed: bool  # since it was calibrated
-    prose: Prose | None = None  # None: nothing is refused for not being prose
-    machine_look: MachineLook | None = None  # None: it does not warn of texts by machines
+    genre_names: dict[str, str]  # in words, if known
+    sha256: str  # of all files that answers, warnings and reports depend on
+    changed: bool  # whether it was changed since it was calibrated
+    prose: Prose | None = None  # None: texts are not checked for being prose
+    machine_look: MachineLook | None = None  # None: no warnings about texts by machines
 
 
 def shipped_models() -> list[str]:
@@ -82,16 +82,16 @@ def shipped_models() -> list[str]:
 
 
 def is_shipped(folder: Path) -> bool:
-    """Whether a folder is that of a model, or of a member of one, that comes with the package."""
+    """Whether a folder belongs to a model, or a member of one, that comes with the package."""
     return real_path(folder).is_relative_to(real_path(_SHIPPED))
 
 
 def model_folder(model: str | Path) -> Path:
-    """The folder of a model: a folder that is there, or the name of a shipped model."""
+    """The folder of a model, given an existing folder or the name of a shipped model."""
     folder = path_of(model)
     try:
         exists = folder.exists()
-    except (OSError, ValueError):  # a name too long, or with a NUL, or not ours to look at
+    except (OSError, ValueError):  # too long, with a NUL, or without permission
         exists = False
     if exists:
         return folder
@@ -105,7 +105,7 @@ def model_folder(model: str | Path) -> Path:
 
 
 def changeable_folder(model: str | Path, what: str = "teach") -> Path:
-    """The folder of a model that may be changed; an OptionError if it comes with the package."""
+    """The folder of a model that may be changed; OptionError for shipped models."""
     folder = model_folder(model)
     if is_shipped(folder):
         raise OptionError(
@@ -116,7 +116,7 @@ def changeable_folder(model: str | Path, what: str = "teach") -> Path:
 
 
 def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
-    """Read a model, or an ensemble, with its calibration."""
+    """The model or ensemble in a folder, with its calibration."""
     files = ModelFiles.at(folder)
     description = _fetch(files)
     models = read_models(files)
@@ -146,7 +146,7 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
 
 
 def _fetch(files: ModelFiles) -> dict[str, Any]:
-    """Read all files that a model's answers depend on, members' too; what config.json says."""
+    """Read all files that a model's answers depend on; return the contents of config.json."""
     names = {file.name: file.largest for file in _WHOLE}
     folders = []
     with suppress(OSError), os.scandir(files.folder) as entries:
@@ -178,7 +178,7 @@ def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
 
 
 def check_members(models: Sequence[AnyModel], others: Sequence[str] = ()) -> None:
-    """A ModelError where members know different genres, or have `others` than they should."""
+    """Raise ModelError if members know different genres, or should but do not have `others`."""
     genres = {model.folder: frozenset(model.genres.names) for model in models if model.genres}
     if len(set(genres.values())) > 1:
         others = [f"{one / STYLES.name} ({len(known)} genres)" for one, known in genres.items()]
@@ -191,7 +191,7 @@ def check_members(models: Sequence[AnyModel], others: Sequence[str] = ()) -> Non
 
 
 def read_scores(folder: str | Path) -> dict[str, Any]:
-    """The scores on dev, by set: of a model, or of an ensemble as a whole."""
+    """The scores on dev, by set, of a model or of an ensemble as a whole."""
     files = ModelFiles.at(folder)
     scores = read_description(files).get("scores")
     if not isinstance(scores, dict):
@@ -200,12 +200,12 @@ def read_scores(folder: str | Path) -> dict[str, Any]:
 
 
 def member_folders(folder: str | Path) -> list[Path]:
-    """The folder of a model, or those of an ensemble's members."""
+    """The folder of a model, or the folders of an ensemble's members."""
     return [member.folder for member in member_files(ModelFiles.at(folder))]
 
 
 def read_description(files: ModelFiles) -> dict[str, Any]:
-    """What config.json says, if it is there and of a version that can be read."""
+    """The contents of config.json, if it exists and has a readable version."""
     folder = files.folder
     if not files.has(CONFIG):
         if not folder.exists():
@@ -227,7 +227,7 @@ def read_description(files: ModelFiles) -> dict[str, Any]:
 
 
 def member_files(files: ModelFiles) -> list[ModelFiles]:
-    """The files of a single model, or those of each member of an ensemble."""
+    """The files of a single model, or of each member of an ensemble."""
     description = read_description(files)
     if description.get("architecture") != ENSEMBLE:
         return [files]
@@ -236,7 +236,7 @@ def member_files(files: ModelFiles) -> list[ModelFiles]:
 
 
 def _single(files: ModelFiles) -> dict[str, Any]:
-    """What config.json says of a single model, whose files are all there."""
+    """The contents of a single model's config.json; its files must be complete."""
     folder, description = files.folder, read_description(files)
     architecture = description.get("architecture")
     if architecture == ENSEMBLE:
@@ -244,7 +244,7 @@ def _single(files: ModelFiles) -> dict[str, Any]:
     if architecture not in SINGLE:
         raise damaged(folder, f"{CONFIG.name}: of the architecture {str(architecture)[:100]!r}")
     for file in LAYOUT:
-        # An n-gram model has no two-covariance layer of its own.
+        # An n-gram model has no two-covariance layer.
         needed = file.required or (file is STYLES and architecture == NGRAMS)
         if needed and architecture in file.of and not files.has(file):
             raise damaged(folder, f"there is no {file.name} in it")
@@ -254,11 +254,11 @@ def _single(files: ModelFiles) -> dict[str, Any]:
 
 
 def model_hash(folder: str | Path | ModelFiles, *, members: bool = False) -> str:
-    """The SHA-256 of all that a model's answers, its warnings and reports depend on.
+    """The SHA-256 of all files that a model's answers, its warnings and reports depend on.
 
-    It is that of what `sha256sum FILE...` prints of these files, in the order of the layout,
-    first those of the folder, then those of each member. Or only of its `members`, which is what a
-    calibration is fitted to.
+    It is the hash of the output of `sha256sum FILE...` for these files, in the order of the layout,
+    first those of the folder, then those of each member. With `members`, only theirs, to which a
+    calibration is fitted.
     """
     files = ModelFiles.at(folder)
     digest = sha256()
@@ -272,14 +272,14 @@ def model_hash(folder: str | Path | ModelFiles, *, members: bool = False) -> str
 def hashed_files(
     files: ModelFiles, members: bool = False
 ) -> list[tuple[ModelFiles, ModelFile, str]]:
-    """What of the files there are is hashed: in which folder, which it is, and its name there."""
+    """The existing files that are hashed: the folder, the file, and its name there."""
     hashed = []
     for owner in dict.fromkeys([files, *member_files(files)]):
         architecture = read_description(owner).get("architecture")
         for file in LAYOUT:
             if not file.hashed or architecture not in file.of:
                 continue
-            if file.of_whole and (members or owner is not files):
+            if file.top_level and (members or owner is not files):
                 continue
             if file is VALIDATION:
                 if name := validation_name(files):
@@ -290,7 +290,7 @@ def hashed_files(
 
 
 def read_calibration(files: ModelFiles) -> dict[str, Any] | None:
-    """What calibration.json says, if it is there and of a version that can be read."""
+    """The contents of calibration.json, if it exists and has a readable version."""
     if not files.has(CALIBRATION):
         return None
     with reading(files.folder, CALIBRATION.name, RECALIBRATE):
@@ -305,7 +305,7 @@ def read_calibration(files: ModelFiles) -> dict[str, Any] | None:
 
 
 def read_parameters(folder: Path | ModelFiles) -> Calibration | None:
-    """The parameters and the bounds of a model; None where it is not calibrated."""
+    """The calibration of a model; None if it is not calibrated."""
     files = ModelFiles.at(folder)
     data = read_calibration(files)
     if data is None:
@@ -315,10 +315,10 @@ def read_parameters(folder: Path | ModelFiles) -> Calibration | None:
 
 
 def validation_name(files: ModelFiles) -> str | None:
-    """The file of the pairs that belong to a model's calibration; None without any.
+    """The name of the file of a calibration's pairs; None without any.
 
-    calibration.json has their hash, and the file has it in its name: the pairs of a new calibration
-    lie beside the old ones until that is in its place.
+    calibration.json contains its hash, which is also in the file's name: the pairs of a new
+    calibration are stored beside the old ones until it replaces the old calibration.
     """
     data = read_calibration(files)
     if data is None:
@@ -326,7 +326,7 @@ def validation_name(files: ModelFiles) -> str | None:
     with reading(files.folder, CALIBRATION.name, RECALIBRATE):
         digest = data["validation"]
         if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-            raise ValueError("validation is no SHA-256")
+            raise ValueError("validation is not a SHA-256")
     name = VALIDATION.name.replace("*", digest[:16])
     with reading(files.folder, name, RECALIBRATE):
         if files.sha256(VALIDATION, name) != digest:
@@ -335,9 +335,9 @@ def validation_name(files: ModelFiles) -> str | None:
 
 
 def read_genres(folder: Path | ModelFiles) -> dict[str, str]:
-    """The words for each genre, by its name; none where the model does not say.
+    """The description of each genre, by name; empty if the model has none.
 
-    Genres have the names of the training corpora, which mean nothing to others.
+    Genres are named after the training corpora, which mean nothing to others.
     """
     files = ModelFiles.at(folder)
     if not files.has(GENRES):
@@ -350,7 +350,7 @@ def read_genres(folder: Path | ModelFiles) -> dict[str, str]:
 
 
 def read_prose(folder: Path | ModelFiles) -> Prose | None:
-    """What running prose is like; None where the model does not say."""
+    """A model's description of running prose; None if it has none."""
     files = ModelFiles.at(folder)
     if not files.has(PROSE):
         return None
@@ -359,7 +359,7 @@ def read_prose(folder: Path | ModelFiles) -> Prose | None:
 
 
 def read_machine_look(folder: Path | ModelFiles) -> MachineLook | None:
-    """What texts by machines look like; None where the model does not say."""
+    """A model's detector of texts by machines; None if it has none."""
     files = ModelFiles.at(folder)
     if not files.has(MACHINE):
         return None

@@ -1,11 +1,11 @@
-"""What lies in a model's folder: every file, what it is for, and what depends on it.
+"""The files of a model's folder: what each is for, and what depends on it.
 
-This is the one place that names them. A model's hash is that of all files on which its answers,
+This is the only place that names them. A model's hash is that of all files on which its answers,
 its warnings or a report depend (`hashed`); others are for people.
 
 A model is a network or an n-gram model by itself, or an ensemble, whose folder holds its members'
-folders. Its calibration, the pairs behind it and the words for its genres are those of the folder
-that is loaded: in a member they count for nothing (`of_whole`).
+folders. Its calibration, the pairs behind it and the descriptions of its genres are those of the
+folder that is loaded: in a member they are ignored (`top_level`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _MB = 2**20
 
 @dataclass(frozen=True)
 class ModelFile:
-    """One of the files. In a name, * stands for the beginning of a hash; / ends a folder's."""
+    """A file of a model's folder. In its name, * is the beginning of a hash; / ends a folder's."""
 
     name: str
     holds: str
-    of: tuple[str, ...]  # the architectures that have it
+    of: tuple[str, ...]  # architectures that have it
     required: bool = False
     hashed: bool = False  # answers, warnings or reports depend on it
-    of_whole: bool = False  # it counts in the folder that is loaded alone
+    top_level: bool = False  # it only counts in the folder that is loaded
     kept: bool = True  # a member of an ensemble keeps it
-    largest: int = 16 * _MB  # bytes of a file that is read
+    largest: int = 16 * _MB  # bytes
 
 
 CONFIG = ModelFile(
@@ -84,7 +84,7 @@ CALIBRATION = ModelFile(
     "all parameters from LEVs to honest Bayes factors, once it has been calibrated",
     EVERY,
     hashed=True,
-    of_whole=True,
+    top_level=True,
     kept=False,
 )
 VALIDATION = ModelFile(
@@ -93,7 +93,7 @@ VALIDATION = ModelFile(
     "calibration.json names it",
     EVERY,
     hashed=True,
-    of_whole=True,
+    top_level=True,
     kept=False,
     largest=64 * _MB,  # of millions of pairs
 )
@@ -102,7 +102,7 @@ GENRES = ModelFile(
     "what the genres are, in words, if somebody wrote it",
     EVERY,
     hashed=True,
-    of_whole=True,
+    top_level=True,
     kept=False,
     largest=_MB,
 )
@@ -111,7 +111,7 @@ PROSE = ModelFile(
     "what running prose is like, to tell other texts; `adhominem prose` writes it",
     EVERY,
     hashed=True,
-    of_whole=True,
+    top_level=True,
     kept=False,
 )
 MACHINE = ModelFile(
@@ -119,14 +119,14 @@ MACHINE = ModelFile(
     "what texts by machines look like, to warn of them; `adhominem machine` writes it",
     EVERY,
     hashed=True,
-    of_whole=True,
+    top_level=True,
     kept=False,
 )
 GENERATION = ModelFile(
     "generation.json",
     "hashes of files that commands have put into the model since it was made: these count",
     EVERY,
-    of_whole=True,
+    top_level=True,
     kept=False,
 )
 AUTHORS = ModelFile(

@@ -17,7 +17,7 @@ from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import CHANNELS, NgramTable
 from adhominem.paper.config import Config, EncoderOptions
-from adhominem.paper.runtime import Encoded, Runtime
+from adhominem.paper.runtime import NetworkOutput, Runtime
 from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score.genres import Genres
 from adhominem.score.members import GenreMember, LayerMember, MemberScorer
@@ -28,7 +28,7 @@ from adhominem.text.vocabulary import SPECIAL, Vocabulary, prefix_tokens
 
 Weights = dict[str, Array32]
 
-_MOST_GENRES = 1_000  # every text is compared with each of them
+_MOST_GENRES = 1_000  # every text is compared with all of them
 _TWO_COVARIANCE = tuple(
     f"two_covariance.{name}"
     for name in ("author_mean", "between_author_factor", "within_author_factor")
@@ -43,7 +43,7 @@ _NGRAM_ARRAYS = {
 
 @dataclass(frozen=True, kw_only=True)
 class _Trained:
-    """A trained model as it lies in its folder."""
+    """A trained model as stored in its folder."""
 
     weights: Arrays
     scores: dict[str, Any]  # on dev, by set
@@ -54,7 +54,7 @@ class _Trained:
 
 @dataclass(frozen=True, kw_only=True)
 class Model(_Trained):
-    """A trained network as it lies in its folder."""
+    """A trained network as stored in its folder."""
 
     config: Config
     vocabulary: Vocabulary
@@ -66,7 +66,7 @@ class Model(_Trained):
         return TwoCovariance.from_factors(mean, between, within)
 
     def network_weights(self) -> Weights:
-        """The weights of the network alone, by its own names."""
+        """The weights of the network alone, by the network's names."""
         prefix = "network."
         return {
             name.removeprefix(prefix): value
@@ -82,7 +82,7 @@ class Model(_Trained):
 
 @dataclass(frozen=True, kw_only=True)
 class NgramModel(_Trained):
-    """A trained n-gram model as it lies in its folder."""
+    """A trained n-gram model as stored in its folder."""
 
     config: NgramConfig
     table: NgramTable
@@ -98,7 +98,7 @@ Encoder = Runtime | NgramEncoder
 
 
 class Member:
-    """One model: its tokenizer, its encoder, and what says how alike its LEVs are."""
+    """One model: its tokenizer, its encoder, and the scorer of its LEVs."""
 
     def __init__(self, model: AnyModel, tokenizer: Tokenizer, encoder: Encoder) -> None:
         self.name = model.folder.name
@@ -106,7 +106,7 @@ class Member:
         self.typicality, self.genres = model.typicality, model.genres
         self.scorer = _scorer(model)
         if isinstance(model, NgramModel):
-            # By the frequent token types another language is recognised.
+            # The frequent token types serve to recognise another language.
             self.vocabulary = Vocabulary(model.table.tokens, (), 1)
             self.lev_size, self.knows_topics, self.windows = model.config.lev_size, False, None
         else:
@@ -116,12 +116,12 @@ class Member:
             self.knows_topics = data.hidden_topics < 1
 
     def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Array32:
-        """(documents, lev_size): the LEVs of documents with these tokens."""
+        """The LEVs (documents, lev_size) of documents with these tokens."""
         topics = [self.topic(document) for document in documents]
         return self.encoder.encode(tokens, topics)
 
     def encode_numbered(self, documents: Sequence[Document], tokens: Numbered) -> Array32:
-        """(documents, lev_size): the same, of tokens that are numbers."""
+        """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
         topics = [self.topic(document) for document in documents]
         return self.encoder.encode_numbered(tokens, topics)
 
@@ -131,32 +131,32 @@ class Member:
         tokens: list[str],
         starts: IntArray,
         times: IntArray,
-        attention: Encoded | None = None,
+        attention: NetworkOutput | None = None,
     ) -> Array32:
-        """(variants, lev_size): see `Runtime.vary`.
+        """The LEVs (variants, lev_size) of a document's variants: see `Runtime.vary`.
 
-        With the `attention` to the document, a network need not run again for its windows.
+        With the document's `attention`, a network need not read its windows again.
         """
         topic = self.topic(document)
         if isinstance(self.encoder, Runtime):
             return self.encoder.vary(tokens, topic, starts, times, attention)
         return self.encoder.vary(tokens, topic, starts, times)
 
-    def attend(self, document: Document, tokens: list[str]) -> Encoded | None:
+    def attend(self, document: Document, tokens: list[str]) -> NetworkOutput | None:
         """The LEV of a document and the network's attention to it; None without a network."""
         if not isinstance(self.encoder, Runtime):
             return None
         return self.encoder.attend([tokens], [self.topic(document)])
 
     def topic(self, document: Document) -> list[str]:
-        """The tokens of a document's topic; none for a model that was trained without topics."""
+        """The tokens of a document's topic; empty for a model trained without topics."""
         return prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
 
 
 def make_members(models: Sequence[AnyModel], threads: int = 1, device: str = "cpu") -> list[Member]:
-    """Models ready to run; those that normalise texts alike share a tokenizer.
+    """Models, ready to run; those with the same normalisation share a tokenizer.
 
-    All runs in NumPy; networks on a GPU run by torch.
+    Everything runs in NumPy, except networks on a GPU, which use torch.
     """
     normalisers = [
         model.config.normaliser if isinstance(model, NgramModel) else model.config.data.normaliser
@@ -184,7 +184,7 @@ def make_members(models: Sequence[AnyModel], threads: int = 1, device: str = "cp
 
 
 def _scorer(model: AnyModel) -> MemberScorer:
-    """The scorer of a model: by its genres, or by the layer that a network was trained with."""
+    """The scorer of a model: by its genres, or by the network's two-covariance layer."""
     if model.genres is not None:
         is_profile = isinstance(model, NgramModel) and "projection" not in model.weights
         return GenreMember(model.genres, is_sparse=is_profile)
@@ -217,7 +217,7 @@ def _device_runtime(model: Model, device: str) -> Encoder:
 def read_model(
     files: ModelFiles, description: dict[str, Any], config: Config | NgramConfig
 ) -> AnyModel:
-    """The single model of a folder; `description` and `config` are what its config.json says."""
+    """The single model of a folder; `description` and `config` come from its config.json."""
     if isinstance(config, Config):
         return _read_network(files, description, config)
     return _read_ngrams(files, description, config)
@@ -248,7 +248,7 @@ def _read_network(files: ModelFiles, description: dict[str, Any], config: Config
 
 
 def _token_types(words: Any) -> tuple[str, ...]:
-    """The token types of a vocabulary that has an id for each, from 0 on without a gap."""
+    """The token types of a vocabulary, whose ids must be consecutive from 0 on."""
     if not isinstance(words, dict) or set(map(type, words.values())) - {int}:
         raise ValueError("its vocabulary is not an object of ids")
     ordered = sorted(words, key=words.__getitem__)
@@ -262,7 +262,7 @@ def _token_types(words: Any) -> tuple[str, ...]:
 def weight_shapes(
     options: EncoderOptions, words: int, characters: int
 ) -> dict[str, tuple[int, ...]]:
-    """The shape of each of the network's weights, for a number of words and of characters."""
+    """The shape of each of the network's weights, given the numbers of words and characters."""
     window, document = 2 * options.window_lstm_size, 2 * options.document_lstm_size
     shapes: dict[str, tuple[int, ...]] = {
         "word_vectors.weight": (words, options.word_vector_size),
@@ -279,7 +279,7 @@ def weight_shapes(
     for name, taken, size in (("window", token, window), ("document", window, document)):
         for end in ("", "_reverse"):
             lstm = f"{name}_lstm.lstm.%s_l0{end}"
-            # Four gates of half the size; one more input says "padding".
+            # Four gates of half the size; one more input marks padding.
             shapes[lstm % "weight_ih"] = (2 * size, taken + 1)
             shapes[lstm % "weight_hh"] = (2 * size, size // 2)
             shapes |= {lstm % bias: (2 * size,) for bias in ("bias_ih", "bias_hh")}
@@ -291,7 +291,7 @@ def weight_shapes(
 
 
 def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
-    """What the weights must be, for files that came together to belong together."""
+    """The required shapes of the weights, to detect files of different models."""
     network = weight_shapes(
         config.encoder,
         len(SPECIAL) + len(vocabulary.token_types),
@@ -313,7 +313,7 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any], config: NgramCo
         lists = files.json(NGRAM_LIST)
         strings = {name: _strings(lists, name) for name in STRINGS}
         longest, unmasked = lists["longest"], lists["unmasked"]
-        options = config.ngrams  # whose numbers have bounds
+        options = config.ngrams  # its sizes are bounded
         for name, number, most in (
             ("longest", longest, options.longest),
             ("unmasked", unmasked, min(options.unmasked, len(strings["tokens"]))),
@@ -347,7 +347,7 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any], config: NgramCo
 
 
 def _beside(files: ModelFiles, description: dict[str, Any], lev_size: int) -> dict[str, Any]:
-    """What every single model has beside its weights."""
+    """The parts that every single model has besides its weights."""
     return {
         "scores": description["scores"],
         "folder": files.folder,
@@ -368,7 +368,7 @@ def _strings(lists: Any, name: str) -> tuple[str, ...]:
 def _ngram_shapes(
     arrays: Arrays, strings: dict[str, tuple[str, ...]], config: NgramConfig
 ) -> Shapes:
-    """What the arrays must be: of the bigrams no other file says how many there are."""
+    """The required shapes of the arrays; only the bigrams' number is in no other file."""
     sizes = {name: len(ngrams) for name, ngrams in strings.items()}
     for name in BIGRAMS:
         if name not in arrays or arrays[name].ndim != 1:
@@ -385,7 +385,7 @@ def _ngram_shapes(
 
 
 def read_genres(folder: Path | ModelFiles, lev_size: int) -> Genres | None:
-    """The genres of a model with LEVs of this size, if it has any."""
+    """The genres of a model with LEVs of this size; None without any."""
     files = ModelFiles.at(folder)
     if not files.has(STYLES):
         return None
@@ -403,7 +403,7 @@ def read_genres(folder: Path | ModelFiles, lev_size: int) -> Genres | None:
 
 
 def read_typicality(folder: Path | ModelFiles, lev_size: int) -> Typicality | None:
-    """What the training texts of a model with LEVs of this size are like, if it says so."""
+    """The typicality of a model with LEVs of this size; None if it has none."""
     files = ModelFiles.at(folder)
     if not files.has(TYPICALITY):
         return None

@@ -87,7 +87,7 @@ def write_ngram_model(
 def write_ensemble(
     folder: Path, members: list[str], scores: dict[str, Any], card: str, version: str
 ) -> None:
-    """Name the members of an ensemble, whose folders lie inside this one; the first one leads."""
+    """Write an ensemble of members whose folders are inside this one; the first one leads."""
     more = {"members": members, "lead": members[0] if members else ""}
     _describe(folder, ENSEMBLE, more, scores, card, version)
 
@@ -111,7 +111,7 @@ def write_genres(folder: Path, genres: Genres) -> None:
 
 
 def genres_file(genres: Genres) -> bytes:
-    """Genres as they lie in a model's folder."""
+    """The bytes of a model's file of genres."""
     from safetensors.numpy import save
 
     arrays = {
@@ -124,12 +124,13 @@ def genres_file(genres: Genres) -> bytes:
 def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Put files into a model's folder, all or none; those of members by names like `ngrams/x`.
 
-    They are written aside. Once generation.json names them by their hashes, by one move, they are
-    what `ModelFiles` reads, and take their places. So a run that ends at any moment leaves the old
-    model or the new one, and the next one tidies up. No file is written onto: it may have links.
+    They are written under other names. Once one move makes generation.json list them by hash,
+    `ModelFiles` reads them, and they are moved to their places. So a run that ends at any moment
+    leaves the old model or the new one, and the next run tidies up. Files are never overwritten:
+    they may have links.
     """
     with locked(folder):
-        named = _settle(folder)  # of which those of members stay
+        named = _settle(folder)  # those of members stay
         lasting = {name: named[name] for name in named if name.endswith(STYLES.name)}
         hashes = {name: sha256(data).hexdigest() for name, data in files.items()}
         try:
@@ -142,13 +143,13 @@ def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def _settle(folder: Path) -> dict[str, str]:
-    """Move what counts to its place, and remove the rest; what generation.json says."""
+    """Move listed files to their places, remove others; return what generation.json lists."""
     record = read_generation(folder)
     for name, digest in record.items():
-        with suppress(FileNotFoundError):  # it is in its place
+        with suppress(FileNotFoundError):  # already in its place
             os.replace(folder / aside(name, digest), folder / name)
     litter = list(folder.glob(f"*.{'[0-9a-f]' * 16}.new*"))
-    with suppress(ModelError):  # damaged: what belongs to it is not known
+    with suppress(ModelError):  # damaged: its files are unknown
         kept = validation_name(ModelFiles(folder))
         litter += [path for path in folder.glob(VALIDATION.name) if path.name != kept]
     for path in litter:
@@ -157,7 +158,7 @@ def _settle(folder: Path) -> dict[str, str]:
 
 
 def write_typicality(folder: Path, typicality: Typicality) -> None:
-    """Put what the training texts are like into the model's folder."""
+    """Write the typicality of the training texts into the model's folder."""
     arrays = {
         entry.name: np.atleast_1d(getattr(typicality, entry.name)).astype(np.float32)
         for entry in fields(typicality)
@@ -166,13 +167,13 @@ def write_typicality(folder: Path, typicality: Typicality) -> None:
 
 
 def write_prose(folder: Path, prose: Prose) -> None:
-    """Put what running prose is like into the model's folder, in the place of what was there."""
+    """Write or replace the description of running prose in the model's folder."""
     text = strict_json(with_schema(prose, PROSE_FORMAT)) + "\n"
     replace_files(folder, {PROSE.name: text.encode("utf-8")})
 
 
 def write_machine_look(folder: Path, look: MachineLook) -> None:
-    """Put what texts by machines look like into the model's folder, in the place of what was."""
+    """Write or replace the detector of texts by machines in the model's folder."""
     from safetensors.numpy import save
 
     arrays = {
@@ -183,15 +184,16 @@ def write_machine_look(folder: Path, look: MachineLook) -> None:
 
 
 def write_training_authors(folder: Path, names: list[str]) -> None:
-    """Who wrote the training texts, as hashes: enough to ask whether somebody was among them."""
+    """Write the training authors as hashes, enough to check whether somebody is among them."""
     hashes = sorted({_hash(name) for name in names if name})
     (folder / AUTHORS.name).write_text("".join(f"{line}\n" for line in hashes), "utf-8")
 
 
 def trained_on(folder: Path, names: set[str]) -> set[str] | None:
-    """Which of these authors the model was trained on, or a member; None where no member says.
+    """The ones of these authors that the model was trained on; None if it does not say.
 
-    Its Bayes factors are surer of these authors than of others, so calibration must keep off them.
+    Its Bayes factors are stronger for these authors than for others, so calibration must not use
+    them.
     """
     listed = [training_authors(member) for member in member_folders(folder)]
     if all(authors is None for authors in listed):
@@ -203,7 +205,7 @@ def trained_on(folder: Path, names: set[str]) -> set[str] | None:
 def training_authors(folder: Path) -> str | None:
     """The hashes of a single model's training authors, from its folder or its ensemble's."""
     places = [folder := real_path(folder)]
-    with suppress(ModelError):  # what lies above it is not a model
+    with suppress(ModelError):  # the folder above is not a model
         places += [path.parent for path in member_folders(folder.parent) if path == folder]
     for place in places:
         files = ModelFiles(place)
@@ -220,7 +222,7 @@ def _hash(name: str) -> str:
 def _write_arrays(path: Path, arrays: Arrays) -> None:
     from safetensors.numpy import save
 
-    # Not by `save_file`: its files are for their owner alone, whatever the umask.
+    # Not by `save_file`, whose files only their owner can read, whatever the umask.
     path.write_bytes(save(arrays))
 
 
@@ -229,7 +231,7 @@ def _write_json(path: Path, data: dict[str, Any], indent: int | None = 1) -> Non
 
 
 def _tokenizer_json(vocabulary: Vocabulary) -> dict[str, Any]:
-    """What `tokenizers.Tokenizer.from_file` reads; normalisation comes before it."""
+    """The JSON for `tokenizers.Tokenizer.from_file`, which follows normalisation."""
     return {
         "version": "1.0",
         "truncation": None,

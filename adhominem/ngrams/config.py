@@ -26,22 +26,22 @@ class NgramTrainingOptions(Options):
 
     weight_steps: Size = 800
     weight_rate: Positive = 0.01
-    companion: SizeOrNone = 512  # dimensions of the projection learnt beside the weights; 0: none
+    companion: SizeOrNone = 512  # dimensions of the projection learnt with the weights; 0: none
     companion_rate: Positive = 0.001
     projection_steps: Size = 1_200
     projection_rate: Positive = 0.0003
     dropout: ShareBelow1 = 0.05  # of the weighted n-grams, while the projection is learnt
     batch_authors: Size = 256
     cut: Share = 0.5  # share of texts that are cut at random
-    shortest: Size = 200  # tokens that a cut leaves
+    shortest: Size = 200  # tokens that remain after a cut
     longest: Size = 4_000  # tokens that are read of a text
     sample: Size = 3_000  # texts of a corpus that the starting values come from
-    # Texts of a corpus that the most frequent n-grams are those of, so that no large one decides
-    # what is counted; 0: all.
+    # Texts of a corpus in which n-grams are counted for the table, so that no large corpus
+    # decides; 0: all.
     table_sample: SizeOrNone = 0
     dev_every: Size = 200  # steps between two evaluations on dev
     # Each stage is learnt this many times, from one start with other batches, and averaged: what
-    # only one run has learnt was learnt by heart.
+    # only one run has learnt is overfitting.
     runs: Size = 1
     seed: Seed = 0
 
@@ -53,8 +53,8 @@ class NgramConfig(BaseConfig):
     """All settings of an n-gram model and its training.
 
     form    projection: a learnt projection to a LEV of few dimensions; profile: the weighted
-            n-grams themselves, the many rare ones sharing dimensions, for what training could
-            not know to matter
+            n-grams themselves, the many rare ones sharing dimensions, to keep what training
+            could not recognise as important
     """
 
     dropped = (("training.hard_positives", 1), ("training.hard_negatives", 1))

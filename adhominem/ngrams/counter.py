@@ -1,8 +1,8 @@
-"""Counting n-grams: once for all tables that count them, by one look-up a token.
+"""Counting n-grams: once for all tables, with one look-up per token.
 
-What a token type gives to each channel is worked out when it first occurs. A text is then the
-rows of its token types, and two neighbours' rows a bigram: no string is looked at again. Counting
-is NumPy, or C where that was built (`counting.c`): neither torch nor scikit-learn.
+The n-grams of a token type in each channel are computed when it first occurs. A text is then the
+rows of its token types, and a bigram two neighbouring rows: no string is read again. Counting uses
+NumPy, or C if it was built (`counting.c`): neither torch nor scikit-learn.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from adhominem.ngrams.table import CHANNELS, END, LONGEST_TOKEN, START, NgramTab
 from adhominem.text.by_type import Growing, KeptByType
 from adhominem.text.tokenizer import Numbered
 
-_MOST_TYPES = 1 << 18  # that are remembered, at most some 150 MB
+_MOST_TYPES = 1 << 18  # remembered types, at most some 150 MB
 _MOST_CHARACTERS = 1 << 21  # of their spellings
 _TYPES_AT_ONCE = 4_096  # whose n-grams are looked up together
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2 ** 64 by the golden ratio: it spreads numbers well
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2 ** 64 / golden ratio
 
 Codes = npt.NDArray[np.uint64]
 
@@ -30,9 +30,9 @@ Codes = npt.NDArray[np.uint64]
 class NgramCounter(KeptByType):
     """Counts the n-grams of one table, or of several at once.
 
-    A *place* is where an n-gram is counted. Those of characters and tokens are shared by all
-    tables that count them, bigrams are each table's own; the channels follow each other. Place 0
-    is for what no table counts. Of a single table, the places are its columns, plus one.
+    A *place* is where an n-gram is counted. Tables share the places of characters and tokens, but
+    have separate ones for bigrams; the channels follow each other. Place 0 is for everything that
+    no table counts. With a single table, the places are its columns, plus one.
     """
 
     def __init__(self, *tables: NgramTable) -> None:
@@ -44,7 +44,7 @@ class NgramCounter(KeptByType):
         self._tokens = _numbered(1 + len(self._grams), *(table.tokens for table in tables))
         sizes = [len(self._grams), len(self._tokens)]
         sizes += [sum(len(getattr(table, name)) for table in tables) for name in CHANNELS[2:]]
-        # (channels + 1,): the first place of each channel, and the end of all.
+        # (channels + 1,): the first place of each channel, and the end.
         self.starts = np.cumsum([1, *sizes])
         self._symbols = [
             (
@@ -59,13 +59,13 @@ class NgramCounter(KeptByType):
         super().__init__()
 
     def _bigram_places(self) -> list[tuple[int, IntArray]]:
-        """For each table and channel of bigrams: symbols, and the place of every two of them."""
-        firsts = self.starts[2:4].tolist()  # of the next table's bigrams, in each channel
+        """For each table and channel of bigrams: symbols, and the place of each pair of them."""
+        firsts = self.starts[2:4].tolist()  # place of the next table's bigrams, by channel
         both = []
         for table in self._tables:
             for channel, symbols in enumerate((1 + table.unmasked, 1 + len(table.symbols))):
                 codes = getattr(table, CHANNELS[2 + channel])
-                # Zeros: a table of millions takes no memory where nothing is written or read.
+                # Zeros: untouched pages of a table of millions take no memory.
                 places = np.zeros(symbols**2, np.int64)
                 places[codes] = firsts[channel] + np.arange(len(codes))
                 firsts[channel] += len(codes)
@@ -73,7 +73,7 @@ class NgramCounter(KeptByType):
         return both
 
     def places(self, number: int) -> IntArray:
-        """(columns,): the place of each column of one of the tables."""
+        """The place (columns,) of each column of one of the tables."""
         table, before = self._tables[number], self._tables[:number]
         parts = [
             _looked_up(self._grams, table.characters, len(table.characters)),
@@ -84,30 +84,30 @@ class NgramCounter(KeptByType):
             parts.append(first + np.arange(len(getattr(table, name))))
         return np.concatenate(parts)
 
-    # What is kept of token types
+    # Rows of token types
 
     def _limits(self) -> tuple[int, int]:
         return _MOST_TYPES, _MOST_CHARACTERS
 
     def _clear(self) -> None:
-        self._ends = Growing((), np.int64)  # (types,): where the places of each end
-        self._flat = Growing((), np.int64)  # the places of all n-grams of characters, in a row
+        self._ends = Growing((), np.int64)  # (types,): ends of the rows of `_flat`
+        self._flat = Growing((), np.int64)  # the places of all character n-grams, concatenated
         # (types, 1 + tables * 2): the place of the token itself, and its symbols. A symbol 0 is a
         # masked token, or a rare shape.
         self._whole = Growing((1 + 2 * len(self._tables),), np.int64)
 
     def _add(self, types: list[str]) -> None:
-        flat, lengths, whole = self.of_types(types)
+        flat, lengths, whole = self.type_places(types)
         self._ends.add(np.cumsum(lengths) + self._flat.size)
         self._flat.add(flat)
         self._whole.add(whole)
 
-    def of_types(self, types: Sequence[str]) -> tuple[IntArray, IntArray, IntArray]:
-        """The places of all n-grams of characters of some types, in a row; (types,): how many each
-        type has; (types, 1 + tables * 2): the place of the type itself, and its symbols.
+    def type_places(self, types: Sequence[str]) -> tuple[IntArray, IntArray, IntArray]:
+        """The places of the character n-grams of some types, concatenated; their number (types,);
+        and (types, 1 + tables * 2) the place of the type itself and its symbols.
         """
         parts = [types[at : at + _TYPES_AT_ONCE] for at in range(0, len(types), _TYPES_AT_ONCE)]
-        flat, lengths = zip(*map(self._index.of_types, parts or [[]]), strict=True)
+        flat, lengths = zip(*map(self._index.ngram_numbers, parts or [[]]), strict=True)
         shapes = list(map(shape, types))
         whole = [_looked_up(self._tokens, types, len(types))]
         for unmasked, symbols in self._symbols:
@@ -119,7 +119,7 @@ class NgramCounter(KeptByType):
         return np.concatenate(flat), np.concatenate(lengths), np.stack(whole, axis=1)
 
     def look_up(self, texts: Numbered) -> tuple[IntArray, TypePlaces]:
-        """(tokens,): the row of each token of all texts, and the tables of these rows."""
+        """The row (tokens,) of each token of all texts, and the tables with these rows."""
         numbers = texts.row
         with self._lock:
             rows = self._rows_of(texts.lexicon, numbers)
@@ -127,15 +127,15 @@ class NgramCounter(KeptByType):
             self._forget_what_is_too_much()
         return rows, tables
 
-    # Strings, of a single table
+    # Strings, for a single table
 
     def count(self, tokens: Sequence[str]) -> Array32:
-        """(columns,): how often each n-gram occurs in a tokenized text."""
+        """The counts (columns,) of each n-gram in a tokenized text."""
         rows, tables = self.look_up(Numbered.of([tokens]))
         return tables.count(rows)[1:].astype(np.float32)
 
     def occurrences(self, tokens: Sequence[str]) -> tuple[IntArray, IntArray]:
-        """Each n-gram where it occurs: its column, and the token it is in or begins with."""
+        """All occurrences of n-grams: the column, and the token that it is in or begins with."""
         rows, tables = self.look_up(Numbered.of([tokens]))
         places, at = tables.places(rows), np.arange(len(rows))
         begins = [np.repeat(at, tables.lengths(rows)), at, *[at[:-1]] * len(self.bigrams)]
@@ -144,7 +144,7 @@ class NgramCounter(KeptByType):
 
 
 class TypePlaces:
-    """What a counter knew of token types when texts were looked up: theirs are among them."""
+    """A counter's rows of token types, as of the look-up of some texts, whose types they cover."""
 
     def __init__(
         self, counter: NgramCounter, ends: IntArray, flat: IntArray, whole: IntArray
@@ -152,7 +152,7 @@ class TypePlaces:
         self._bigrams, self._size = counter.bigrams, int(counter.starts[-1])
         self._ends, self._flat, self._whole = ends, flat, whole
         self._compiled = counter.compiled
-        # Room for the counts of a text, zeros between two of them, for its places and their counts.
+        # Buffers for the counts of a text (zeros between texts), its places and their counts.
         self._room = (
             [np.zeros(self._size, dtype) for dtype in (np.uint32, np.int64, np.uint32)]
             if self._compiled
@@ -160,41 +160,41 @@ class TypePlaces:
         )
 
     def lengths(self, rows: IntArray) -> IntArray:
-        """(tokens,): how many n-grams of characters each token has."""
+        """The number (tokens,) of character n-grams of each token."""
         return np.asarray(self._ends[rows] - np.where(rows > 0, self._ends[rows - 1], 0))
 
     def places(self, rows: IntArray) -> IntArray:
-        """The places of all n-grams of a text: of characters, of tokens, of bigrams by channel."""
+        """The places of all n-grams of a text: characters, then tokens, then bigrams by channel."""
         lengths = self.lengths(rows)
         ends = np.cumsum(lengths)
         within, tokens = int(ends[-1]) if len(rows) else 0, len(rows)
         pairs = max(tokens - 1, 0)
         places = np.empty(within + tokens + pairs * len(self._bigrams), np.int64)
-        # Where in `flat` each stands: its own place in the text, shifted as its token's are.
+        # Index of each in `flat`: its index in the text, shifted like its token's.
         at = np.repeat(self._ends[rows] - ends, lengths)
         at += np.arange(within)
         np.take(self._flat, at, out=places[:within], mode="clip")
         whole = self._whole[rows]  # (tokens, 1 + tables * 2)
         begin = within + tokens
         places[within:begin] = whole[:, 0]
-        for row, (size, of_pairs) in zip(whole.T[1:], self._bigrams, strict=True):
+        for row, (size, pair_places) in zip(whole.T[1:], self._bigrams, strict=True):
             codes = row[:-1] * size
             codes += row[1:]
-            np.take(of_pairs, codes, out=places[begin : begin + pairs], mode="clip")
+            np.take(pair_places, codes, out=places[begin : begin + pairs], mode="clip")
             begin += pairs
         return places
 
     def count(self, rows: IntArray) -> IntArray:
-        """(places,): how often each n-gram occurs in a text; 0 at place 0."""
+        """The counts (places,) of each n-gram in a text; 0 at place 0."""
         counts = np.bincount(self.places(rows), minlength=self._size)
         counts[0] = 0
         return np.asarray(counts)
 
     def occurring(self, rows: IntArray) -> tuple[IntArray, Array32]:
-        """Twice (n-grams,): the places that a text has, rising, and how often it has each."""
+        """The sorted places (n-grams,) that occur in a text, and their counts (n-grams,)."""
         if self._compiled is None:
             counts = self.count(rows)
-            occurs = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
+            occurs = np.flatnonzero(counts > 0)  # fast for booleans
             return occurs, counts[occurs].astype(np.float32)
         tables = self._ends, self._flat, self._whole, tuple(self._bigrams)
         n = self._compiled.count(rows, *tables, *self._room)
@@ -203,27 +203,27 @@ class TypePlaces:
 
 
 def _numbered(first: int, *lists: Sequence[str]) -> dict[str, int]:
-    """Strings with their numbers from `first` on, each once."""
+    """The distinct strings, numbered from `first` on."""
     return dict(zip(dict.fromkeys(chain(*lists)), count(first), strict=False))
 
 
 def _looked_up(numbers: dict[str, int], strings: Iterable[str], count: int) -> IntArray:
-    """(strings,): the number of each of `count` strings; 0 for one that has none."""
+    """The number (strings,) of each of `count` strings; 0 for unknown ones."""
     return np.fromiter(map(numbers.get, strings, repeat(0)), np.int64, count)
 
 
 class GramIndex:
-    """The numbers, from 1 on, of n-grams of characters: letters as bits, looked up in arrays.
+    """The numbers, from 1 on, of character n-grams: letters as bits, looked up in arrays.
 
-    The same as cutting each token type to pieces by `spell` and looking these up in a dictionary (a
-    test compares them), without a string for each piece: most of what a new token type costs.
+    Equivalent to cutting each token type by `spell` and looking up the pieces in a dictionary (a
+    test compares them), but without strings for the pieces, the main cost of a new token type.
     """
 
     def __init__(self, numbers: Mapping[str, int], longest: int) -> None:
         self._numbers, self._longest = numbers, longest
         known = sorted({START, END}.union("".join(numbers)))
         self._bits = np.uint64((len(known) + 1).bit_length())
-        # An n-gram is its length and its letters. Those of very long ones have no room.
+        # An n-gram is coded by its length and letters. Very long ones do not fit.
         self._fits = longest * int(self._bits) + longest.bit_length() <= 64
         if not self._fits:
             return
@@ -243,8 +243,8 @@ class GramIndex:
             np.fromiter(numbers.values(), np.int64, len(grams))[usable],
         )
 
-    def of_types(self, types: Sequence[str]) -> tuple[IntArray, IntArray]:
-        """The numbers of all n-grams of some types that have one, by type; (types,): how many."""
+    def ngram_numbers(self, types: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """The numbers of the known n-grams of some types, by type, and how many each type has."""
         if not self._fits:
             return self._slowly(types)
         marked = [f"{START}{token[:LONGEST_TOKEN]}{END}" for token in types]
@@ -252,7 +252,7 @@ class GramIndex:
         points = _code_points("".join(marked))
         letters = self._letters_of(points)
         owners = np.repeat(np.arange(len(types)), lengths)
-        left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(owners))  # to a token's end
+        left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(owners))
         codes, known = letters, letters > 0
         no_mark = (points != ord(START)) & (points != ord(END))
         numbers, whose = [], []
@@ -281,13 +281,13 @@ class GramIndex:
         return numbers, np.array([len(row) for row in rows], np.int64)
 
     def _letters_of(self, points: npt.NDArray[np.uint32]) -> Codes:
-        """(characters,): the number of each letter; 0 if it is in no n-gram."""
+        """The number (characters,) of each letter; 0 if no n-gram contains it."""
         return np.asarray(self._letters[np.minimum(points, len(self._letters) - 1)])
 
     def _tagged(self, codes: Codes, lengths: Codes | np.uint64) -> Codes:
         return np.asarray(codes | (lengths << (np.uint64(self._longest) * self._bits)))
 
-    # A hash table: the first free slot from where a code's hash is.
+    # A hash table with linear probing.
 
     def _build(self, codes: Codes, numbers: IntArray) -> None:
         size = max(4, (4 * len(codes)).bit_length())  # no more than half full
@@ -297,14 +297,14 @@ class GramIndex:
         slots = self._hashed(codes)
         while len(codes):
             free = self._codes[slots] == 0
-            self._codes[slots[free]] = codes[free]  # of several for one slot, one gets it
+            self._codes[slots[free]] = codes[free]  # one of several for the same slot gets it
             placed = self._codes[slots] == codes
             self._values[slots[placed]] = numbers[placed]
             codes, numbers = codes[~placed], numbers[~placed]
             slots = (slots[~placed] + 1) & self._mask
 
     def _look_up(self, codes: Codes) -> IntArray:
-        """(codes,): the number of each, or 0."""
+        """The number (codes,) of each code, or 0."""
         slots = self._hashed(codes)
         stored = self._codes[slots]
         values = np.where(stored == codes, self._values[slots], 0)
@@ -322,5 +322,5 @@ class GramIndex:
 
 
 def _code_points(text: str) -> npt.NDArray[np.uint32]:
-    """(characters,)"""
+    """The code points (characters,) of a text."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)

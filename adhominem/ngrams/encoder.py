@@ -1,9 +1,8 @@
 """The n-gram encoder at inference: counts, weights, a projection; in NumPy.
 
-The same computation as in `training.py` (a test compares them). The projection is either a
-matrix, kept as whole numbers of eight bits with a scale for each n-gram, or a *profile*: each
-n-gram has one dimension, its own if it is important, or one that many rare ones share with random
-signs.
+The computation equals that in `training.py` (a test compares them). The projection is either a
+matrix, stored as eight-bit integers with a scale for each n-gram, or a *profile*: each n-gram has
+one dimension, which important ones have to themselves and many rare ones share with random signs.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from adhominem.text.tokenizer import Numbered
 
 Weights = Mapping[str, npt.NDArray[np.generic]]
 
-_STEPS = 127  # of eight bits, on each side of zero
+_STEPS = 127  # of eight-bit integers, on each side of zero
 
 
 class NgramEncoder:
     """The n-gram encoder of one model, ready to run."""
 
     def __init__(self, table: NgramTable, weights: Weights, lev_size: int, longest: int) -> None:
-        """A text of more than `longest` tokens is read in parts, whose LEVs are averaged."""
+        """Make an encoder; texts of more than `longest` tokens are read in parts and averaged."""
         self.lev_size, self.longest, self.table = lev_size, longest, table
         self._starts = [channel.start for channel in table.channels]
         self.weights = weights["weights"].astype(np.float32)  # (columns,)
@@ -44,7 +43,7 @@ class NgramEncoder:
 
     @cached_property
     def counter(self) -> NgramCounter:
-        """Counts what this encoder is about."""
+        """The counter for this encoder's n-grams."""
         return NgramCounter(self.table)
 
     @cached_property
@@ -54,17 +53,17 @@ class NgramEncoder:
     def encode(
         self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
     ) -> Array32:
-        """(documents, lev_size): the LEVs of tokenized documents; topics are not used."""
+        """The LEVs (documents, lev_size) of tokenized documents; topics are not used."""
         return self.encode_numbered(Numbered.of(documents), topics)
 
     def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
-        """(documents, lev_size): the LEVs of documents whose tokens are numbers."""
+        """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
         return np.asarray(self._alone.encode(texts)[0])
 
     def vary(
         self, tokens: Sequence[str], topic: Sequence[str], starts: IntArray, times: IntArray
     ) -> Array32:
-        """(variants, lev_size): the LEVs of a document with passages left out or repeated.
+        """The LEVs (variants, lev_size) of a document with passages left out or repeated.
 
         See `NgramVariants`.
         """
@@ -72,18 +71,18 @@ class NgramEncoder:
 
     @property
     def is_profile(self) -> bool:
-        """Whether n-grams have dimensions, and not a projection."""
+        """Whether this is a profile, with dimensions instead of a projection."""
         return self.projection is None
 
     def has_own_dimension(self, columns: IntArray) -> BoolArray:
-        """(columns,): whether each of these n-grams of a profile shares its dimension with none."""
+        """Whether each of these n-grams (columns,) of a profile has its dimension to itself."""
         times = np.bincount(self.dimension, minlength=self.lev_size)
         return np.asarray(times[self.dimension[columns]] == 1)
 
     def values(self, tokens: Sequence[str]) -> tuple[FloatArray, FloatArray]:
-        """Twice (columns,): what a document's LEV has of each n-gram, and of one that occurs once.
+        """The values (columns,) of n-grams in a document's LEV, and those of single occurrences.
 
-        The LEV is the sum of the n-grams' rows, each times its value.
+        The LEV is the sum of the n-grams' rows, each multiplied by its value.
         """
         parts = self.parts(len(tokens))
         values, units = np.zeros(len(self.weights)), np.zeros(len(self.weights))
@@ -96,7 +95,7 @@ class NgramEncoder:
             sizes = np.diff([*self._starts, len(self.weights)])
             occurring = np.diff([*firsts, len(columns)])
             values[columns] += levels[0] / np.repeat(lengths, occurring) / len(parts)
-            alone = 1 / np.sqrt(len(self._starts))  # what the only one of its channel has
+            alone = 1 / np.sqrt(len(self._starts))  # if alone in its channel
             unit = np.where(
                 np.repeat(occurring > 0, sizes),
                 self.weights / np.repeat(lengths, sizes).astype(np.float64),
@@ -106,7 +105,7 @@ class NgramEncoder:
         return values, units
 
     def rows(self, columns: IntArray) -> Array32:
-        """(columns, lev_size): what one unit of each of these n-grams adds to a LEV."""
+        """The rows (columns, lev_size) that one unit of each of these n-grams adds to a LEV."""
         if self.projection is not None:
             rows = self.projection[columns].astype(np.float32)
             return np.asarray(rows * self.scale[columns, None])
@@ -115,26 +114,26 @@ class NgramEncoder:
         return rows
 
     def project_back(self, columns: IntArray, lev: FloatArray) -> FloatArray:
-        """(columns,): the products of the n-grams' rows with a LEV (lev_size,)."""
+        """The products (columns,) of the n-grams' rows with a LEV (lev_size,)."""
         if self.projection is not None:
             rows = self.projection[columns].astype(np.float64)
             return np.asarray(rows @ lev * self.scale[columns])
         return np.asarray(self.sign[columns] * lev[self.dimension[columns]])
 
     def parts(self, length: int) -> list[tuple[int, int]]:
-        """Where the parts begin and end that a document of this length is read in."""
+        """The ranges of tokens in which a document of this length is read."""
         return parts_of(length, self.longest)
 
     def weigh(self, tokens: Sequence[str]) -> tuple[IntArray, Array32]:
-        """The n-grams of a text, by their columns, and the weighted value of each."""
+        """The columns of the n-grams of a text, and their weighted values."""
         counts = self.counter.count(tokens)
         columns = np.flatnonzero(counts)
         return columns, self.weighed(columns, counts[None, columns])[0]
 
     def weighed(self, columns: IntArray, counts: AnyFloats) -> Array32:
-        """(texts, columns): sublinear, weighted, each channel of the same length, one in all.
+        """Sublinear, weighted values (texts, columns) of length 1, equally divided among channels.
 
-        `columns` rise; of each text `counts` (texts, columns) says how often it has them.
+        `columns` are sorted; `counts` (texts, columns) are the n-grams' counts in each text.
         """
         values = self._sublinear(columns, counts)
         firsts = np.searchsorted(columns, self._starts)
@@ -144,7 +143,7 @@ class NgramEncoder:
         return values
 
     def _sublinear(self, columns: IntArray, counts: AnyFloats) -> Array32:
-        """(texts, columns): the log of each count and one, weighted; of none, nothing."""
+        """The weighted values (texts, columns): 1 + log(count), or 0 without occurrences."""
         values = np.log(np.maximum(counts, 1), dtype=np.float32)
         values += 1
         values *= counts > 0
@@ -152,7 +151,7 @@ class NgramEncoder:
         return np.asarray(values)
 
     def _lengths(self, firsts: IntArray, values: Array32) -> Array32:
-        """(texts, channels): what the values of channels, which begin there, are divided by."""
+        """The divisors (texts, channels) of the values; channels begin at `firsts`."""
         ends = [*firsts[1:], values.shape[1]]
         squares = [
             np.square(values[:, begin:end]).sum(axis=1)
@@ -161,7 +160,7 @@ class NgramEncoder:
         return np.asarray(np.sqrt(np.maximum(squares, 1e-24).T * len(firsts)), np.float32)
 
     def levs(self, columns: IntArray, values: Array32) -> Array32:
-        """(texts, lev_size): the LEVs of texts with these n-grams (texts, columns)."""
+        """The LEVs (texts, lev_size) of texts with these values of n-grams (texts, columns)."""
         if self.projection is not None:
             rows = self.projection[columns].astype(np.float32)  # (columns, lev_size)
             return np.asarray((values * self.scale[columns]) @ rows)
@@ -169,7 +168,7 @@ class NgramEncoder:
         if len(columns):
             order = np.argsort(self.dimension[columns], kind="stable")
             dimension = self.dimension[columns[order]]
-            firsts = np.flatnonzero(np.diff(dimension, prepend=-1))  # of those of one dimension
+            firsts = np.flatnonzero(np.diff(dimension, prepend=-1))
             signed = values[:, order] * self.sign[columns[order]]
             levs[:, dimension[firsts]] = np.add.reduceat(signed, firsts, axis=1)
         return levs
@@ -177,18 +176,18 @@ class NgramEncoder:
 
 @dataclass(frozen=True)
 class _PassageCounts:
-    """What is read at once of a text, by its passages."""
+    """The n-gram counts of one part of a text, by passage."""
 
-    inside: BoolArray  # (all passages,): which of them it has a piece of
-    columns: IntArray  # of the n-grams that occur, rising
+    inside: BoolArray  # (all passages,): which overlap the part
+    columns: IntArray  # of the n-grams that occur, sorted
     counts: Array32  # (passages inside, columns)
 
 
 class NgramVariants:
-    """The variants of one text for one encoder. A bigram belongs to where it begins."""
+    """The variants of one text for one encoder. A bigram belongs to its first token's passage."""
 
     def __init__(self, encoder: NgramEncoder, tokens: Sequence[str], starts: IntArray) -> None:
-        """Passages begin at the tokens `starts` (passages,)."""
+        """Count the n-grams of passages that begin at the tokens `starts` (passages,)."""
         self._encoder = encoder
         self._parts = []
         ends = np.append(starts[1:], len(tokens))
@@ -199,42 +198,42 @@ class NgramVariants:
             passage = np.searchsorted(starts[inside], places + begin, side="right") - 1
             shape = (int(inside.sum()), len(columns))
             cells = np.bincount(passage * shape[1] + column, minlength=shape[0] * shape[1])
-            # Floats are exact here, and NumPy has no fast product of whole numbers.
+            # Floats are exact here, and NumPy's products of integers are slow.
             counts = cells.reshape(shape).astype(np.float32)
             self._parts.append(_PassageCounts(inside, columns, counts))
 
     def levs(self, times: IntArray) -> Array32:
-        """(variants, lev_size): the LEVs; `times` (variants, passages) are how often each is there.
+        """The LEVs (variants, lev_size); `times` (variants, passages) repeats the passages.
 
-        Parts of a text where nothing is left do not count.
+        Empty parts of a text do not count.
         """
         levs = np.zeros((len(times), self._encoder.lev_size), np.float32)
         for columns, values, which in self._values(times):
             levs += self._encoder.levs(columns, values)[which]
-        return np.asarray(levs / self._left(times)[:, None].astype(np.float32))
+        return np.asarray(levs / self._nonempty_parts(times)[:, None].astype(np.float32))
 
     def along(self, times: IntArray, direction: FloatArray) -> FloatArray:
-        """(variants,): the products of the LEVs with a direction (lev_size,).
+        """The products (variants,) of the LEVs with a direction (lev_size,).
 
         A LEV is a sum of n-grams' rows, so that the product of each row is enough.
         """
         total = np.zeros(len(times))
         for columns, values, which in self._values(times):
             total += (values @ self._encoder.project_back(columns, direction))[which]
-        return np.asarray(total / self._left(times))
+        return np.asarray(total / self._nonempty_parts(times))
 
-    def _left(self, times: IntArray) -> AnyFloats:
-        """(variants,): in how many parts anything is left; at least 1."""
+    def _nonempty_parts(self, times: IntArray) -> AnyFloats:
+        """The number of parts (variants,) that are not empty; at least 1."""
         left = np.zeros(len(times))
         for part in self._parts:
             left += times[:, part.inside].any(axis=1)
         return np.maximum(left, 1)
 
     def _values(self, times: IntArray) -> Iterator[tuple[IntArray, Array32, npt.NDArray[np.intp]]]:
-        """For each part: columns, their values (different variants, columns), and whose they are.
+        """For each part: columns, values (distinct variants, columns), and each variant's index.
 
-        Variants that differ in passages elsewhere are the same here: of a long text without one
-        passage, that is nearly all of them.
+        Variants that differ only outside the part are equal here: if single passages of a long text
+        are left out, nearly all of them.
         """
         for part in self._parts:
             here, which = np.unique(times[:, part.inside], axis=0, return_inverse=True)
@@ -243,9 +242,9 @@ class NgramVariants:
 
 
 def _numbered(numbers: IntArray, limit: int) -> tuple[IntArray, IntArray]:
-    """The different ones of numbers below `limit`, rising, and which of these each is.
+    """The distinct numbers below `limit`, sorted, and the index of each number among them.
 
-    As `np.unique` has it, but without sorting a text's n-grams.
+    Like `np.unique`, but without sorting a text's n-grams.
     """
     occurs = np.zeros(limit, np.bool_)
     occurs[numbers] = True
@@ -253,7 +252,7 @@ def _numbered(numbers: IntArray, limit: int) -> tuple[IntArray, IntArray]:
 
 
 def eight_bits(projection: Array32) -> tuple[npt.NDArray[np.int8], Array32]:
-    """A projection (columns, lev_size) as whole numbers, and the scale (columns,) of each row."""
+    """A projection (columns, lev_size) as integers, and the scale (columns,) of each row."""
     scale = np.maximum(np.abs(projection).max(axis=1) / _STEPS, 1e-30).astype(np.float32)
     return np.rint(projection / scale[:, None]).astype(np.int8), scale
 
@@ -261,7 +260,7 @@ def eight_bits(projection: Array32) -> tuple[npt.NDArray[np.int8], Array32]:
 def shared_dimensions(
     importance: AnyFloats, lev_size: int, seed: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int8]]:
-    """The dimension and the sign of each n-gram: the most important ones have their own."""
+    """The dimension and sign of each n-gram; the most important ones have separate dimensions."""
     rng = np.random.default_rng(seed)
     alone = len(importance) if len(importance) <= lev_size else lev_size * 3 // 4
     order = np.argsort(-importance, kind="stable")

@@ -1,9 +1,9 @@
-"""Which n-grams an encoder counts in a text: four channels of them, each a range of columns.
+"""The n-grams that an encoder counts: four channels, each a range of columns.
 
     characters      character n-grams inside tokens, with marks for a token's beginning and end
     tokens          the most frequent token types
     bigrams         two neighbouring tokens; all but the most frequent types are masked
-    shaped_bigrams  the same, where a masked token shows its shape: its first letter's case and
+    shaped_bigrams  bigrams in which a masked token shows its shape: its first letter's case and
                     its ending ("~Cly", "~wng", "~#"), a poor man's part of speech
 
 Masking hides what a text is about, as the network's vocabulary does.
@@ -28,20 +28,20 @@ from adhominem.records import Options, Size, Within
 START, END = "\x02", "\x03"
 MASK = "\x00"  # any masked token, or a rare shape
 CHANNELS = ("characters", "tokens", "bigrams", "shaped_bigrams")
-LONGEST_TOKEN = 40  # characters that are looked at: links and the like have more
+LONGEST_TOKEN = 40  # characters that are read: links and the like have more
 
 
 @dataclass(frozen=True, kw_only=True)
 class NgramOptions(Options):
-    """How many n-grams of each channel are counted: the most frequent ones."""
+    """The numbers of n-grams in each channel; the most frequent ones are counted."""
 
-    # Characters in an n-gram: at most those that are looked at, and a token's two ends.
+    # Characters in an n-gram: at most those that are read, and a token's two ends.
     longest: Annotated[int, Within(1, LONGEST_TOKEN + 2)] = 4
     characters: Size = 40_000
     tokens: Size = 5_000
     bigrams: Size = 15_000
     shaped_bigrams: Size = 30_000
-    # Every two types that bigrams show have a cell in a table; so have every two with the shapes.
+    # Each pair of unmasked types has a cell in a table, as has each pair of symbols.
     unmasked: Annotated[int, Within(1, 8_192)] = 400  # token types that bigrams show
     shapes: Annotated[int, Within(1, 8_192)] = 1_000  # unmasked types and shapes together
 
@@ -49,9 +49,9 @@ class NgramOptions(Options):
 
 
 def shape(token: str) -> str:
-    """The shape of a token: what is left of it when its topic is hidden.
+    """The shape of a token: what remains when its topic is hidden.
 
-    Its mark tells it from a token that is spelled like it: "play" is a "~way", no "way".
+    A mark distinguishes it from a token with the same spelling: "play" is a "~way", not a "way".
     """
     if token[:1].isdigit():
         return "~#"
@@ -71,9 +71,9 @@ def spell(token: str, longest: int) -> tuple[str, ...]:
     return grams
 
 
-@cache  # a token has one of few lengths: with its places known, all is cut in one call
+@cache  # tokens have few lengths: with the ranges cached, one call cuts a token
 def _pieces(length: int, longest: int) -> Callable[[str], tuple[str, ...]]:
-    """What cuts a marked token of this length to pieces; not to a mark alone."""
+    """A function that cuts a marked token of this length into n-grams, without single marks."""
     places = [slice(at, at + 1) for at in range(1, length - 1)]
     for size in range(2, longest + 1):
         places += [slice(at, at + size) for at in range(length - size + 1)]
@@ -84,7 +84,7 @@ def _pieces(length: int, longest: int) -> Callable[[str], tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Ngram:
-    """An n-gram by name: the same in every table that counts it."""
+    """An n-gram by name, independent of a table."""
 
     channel: int
     parts: tuple[str, ...]  # the characters, the token, or two symbols
@@ -92,25 +92,25 @@ class Ngram:
 
 @dataclass(frozen=True)
 class NgramTable:
-    """Which n-grams are counted, and the column of each."""
+    """The n-grams that are counted, and the column of each."""
 
     longest: int
     characters: tuple[str, ...]
     tokens: tuple[str, ...]  # the most frequent first
-    unmasked: int  # how many of the tokens, the first ones
+    unmasked: int  # number of the first tokens that are not masked
     symbols: tuple[str, ...]  # unmasked types and shapes
     bigrams: IntArray  # (bigrams,): first symbol * (1 + unmasked) + second
     shaped_bigrams: IntArray  # (shaped_bigrams,): first * (1 + symbols) + second
 
     @cached_property
     def _numbers(self) -> tuple[dict[str, int], ...]:
-        """The places of the characters, of the tokens and of the symbols."""
+        """The indices of the character n-grams, of the tokens and of the symbols."""
         lists = (self.characters, self.tokens, self.symbols)
         return tuple(dict(zip(strings, range(len(strings)), strict=True)) for strings in lists)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Columns of each channel."""
+        """The number of columns of each channel."""
         return tuple(len(getattr(self, channel)) for channel in CHANNELS)
 
     @cached_property
@@ -131,9 +131,9 @@ class NgramTable:
         return Ngram(channel, tuple(symbols[symbol - 1] if symbol else MASK for symbol in both))
 
     def columns_in(self, other: NgramTable, columns: IntArray) -> IntArray:
-        """(columns,): the columns that another table has for the n-grams of these, which rise.
+        """The columns (columns,) in another table of the n-grams in these sorted columns.
 
-        -1 where it counts no such n-gram.
+        -1 for n-grams that the other table does not count.
         """
         firsts = np.searchsorted(columns, [channel.start for channel in self.channels])
         parts = []
@@ -149,7 +149,7 @@ class NgramTable:
         return np.concatenate(parts)
 
     def _pairs_in(self, other: NgramTable, channel: int, at: IntArray) -> IntArray:
-        """(pairs,): where another table has these of a channel of bigrams, or -1."""
+        """The indices (pairs,) of bigrams of a channel in another table, or -1."""
         symbols = other._symbols(channel)
         numbers = dict(zip(symbols, count(1), strict=False))
         # (symbols here,): the number of each there; 0 is a masked token in both.
@@ -165,7 +165,7 @@ class NgramTable:
         return np.where(codes[order[places]] == wanted, order[places], -1)
 
     def _symbols(self, channel: int) -> tuple[str, ...]:
-        """What a channel of bigrams shows of tokens; the symbol 0 is none of these."""
+        """The symbols of tokens in a channel of bigrams, without symbol 0."""
         return self.tokens[: self.unmasked] if channel == 2 else self.symbols
 
     @classmethod
@@ -176,9 +176,9 @@ class NgramTable:
         documents: IntArray,
         options: NgramOptions,
     ) -> NgramTable:
-        """The most frequent n-grams of some texts.
+        """The table of the most frequent n-grams of some texts.
 
-        `tokens` are the types of all tokens in a row, `documents` whose they are.
+        `tokens` are the types of all tokens, concatenated, `documents` the document of each.
         """
         counts = np.bincount(tokens, minlength=len(types))
         order = np.argsort(-counts, kind="stable")
@@ -214,7 +214,7 @@ class NgramTable:
             row = symbols[tokens]
             codes = (row[:-1] * symbols_used + row[1:])[inside]
             times = np.bincount(codes, minlength=symbols_used**2)
-            times[0] = 0  # two masks say nothing
+            times[0] = 0  # two masks are uninformative
             best = np.argsort(-times, kind="stable")[:size]
             return best[times[best] > 0]
 

@@ -1,8 +1,8 @@
 """Several n-gram encoders at once: the n-grams of a text are counted once for all of them.
 
-What a text counts is a few thousand numbers of a hundred thousand. They stay sparse until they are
-weighted; then a profile puts each to its dimension (most stay empty), and a projection adds
-up their rows: in C, or in NumPy as a product of matrices for some texts together.
+A text has a few thousand of a hundred thousand n-grams. The counts stay sparse until they are
+weighted; then a profile adds each to its dimension (most stay empty), and a projection sums their
+rows: in C, or in NumPy as a product of matrices for several texts together.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", bound=np.generic)
 
-_PARTS_AT_ONCE = 64  # of texts, whose values are in memory as rows of a matrix: some 5 MB
+_PARTS_AT_ONCE = 64  # of texts, in memory as rows of a matrix: some 5 MB
 
-# For each number of a product to be added up in the same order whatever stands beside it: a block
-# of columns is one sum of products, in their order, in which zeros change nothing; these sums are
-# then added one after another. OpenBLAS treats 16 rows, and 16 numbers of a row, alike where it has
+# So that each number of a product is summed in the same order whatever is beside it: a block of
+# columns is one sum of products, in their order, in which zeros change nothing; these sums are
+# then added one after another. OpenBLAS treats 16 rows, and 16 numbers of a row, alike if it has
 # AVX-512. Elsewhere a LEV may depend on the texts beside it by a rounding error.
 _BLOCK = 256
 _ALIKE = 16
@@ -44,12 +44,12 @@ def parts_of(length: int, longest: int) -> list[tuple[int, int]]:
 class _Occurring:
     """The n-grams that occur in a text, or in a part of it."""
 
-    places: IntArray  # (n-grams,), rising
-    levels: Array32  # (n-grams,): the log of each count and one
-    firsts: IntArray  # (channels + 1,): where the n-grams of each channel begin, and the end
+    places: IntArray  # (n-grams,), sorted
+    levels: Array32  # (n-grams,): 1 + log(count)
+    firsts: IntArray  # (channels + 1,): the first n-gram of each channel, and the end
 
 
-Texts = Sequence[Sequence[_Occurring]]  # of each text, its parts
+Texts = Sequence[Sequence[_Occurring]]  # for each text its parts
 
 
 class NgramsTogether:
@@ -64,7 +64,7 @@ class NgramsTogether:
         ]
 
     def encode(self, texts: Numbered) -> list[Array32 | SparseRows]:
-        """The LEVs of some texts: of each encoder (texts, lev_size), of a profile sparse rows."""
+        """Each encoder's LEVs (texts, lev_size) of some texts, sparse for profiles."""
         levs: list[list[Array32 | SparseRows]] = [[] for _ in self._encoders]
         for batch in self._counted(texts) if texts.documents else [[]]:
             for rows, encoder in zip(levs, self._encoders, strict=True):
@@ -72,7 +72,7 @@ class NgramsTogether:
         return [joined(rows) for rows in levs]
 
     def _counted(self, texts: Numbered) -> Iterator[Texts]:
-        """The counts of all texts, some at a time."""
+        """The counts of all texts, in batches."""
         rows, tables = self._counter.look_up(texts)
         batch: list[list[_Occurring]] = []
         first = parts = 0
@@ -95,7 +95,7 @@ class NgramsTogether:
 
 
 class _Weighted:
-    """The weights of an encoder by place; zeros where others count."""
+    """The weights of an encoder by place; zeros for n-grams of other encoders."""
 
     def __init__(self, encoder: NgramEncoder, counter: NgramCounter, number: int) -> None:
         self.lev_size, self._places = encoder.lev_size, counter.places(number)
@@ -103,15 +103,15 @@ class _Weighted:
         self._weights = self._by_place(encoder.weights, 0)
 
     def _by_place(self, values: npt.NDArray[Number], other: int) -> npt.NDArray[Number]:
-        """(places,): values given by column, (columns,)."""
+        """Values by column (columns,) as values by place (places,)."""
         by_place = np.full(self._size, other, values.dtype)
         by_place[self._places] = values
         return by_place
 
     def _values(self, counts: _Occurring) -> Array32:
-        """(n-grams,): weighted, each channel of the same length, one in all."""
+        """The weighted values (n-grams,) of length 1, equally divided among channels."""
         values = counts.levels * self._weights[counts.places]
-        # In double precision, for it not to matter in which order what is counted stands.
+        # In double precision, so that the order of the n-grams does not matter.
         squares = np.append(values, np.float32(0)).astype(np.float64)
         squares *= squares
         sums = np.add.reduceat(squares, counts.firsts[:-1])  # (channels,)
@@ -123,24 +123,24 @@ class _Weighted:
 
 
 class _ByProfile(_Weighted):
-    """An encoder in which each n-gram has a dimension."""
+    """The weights of a profile, in which each n-gram has a dimension."""
 
     def __init__(self, encoder: NgramEncoder, counter: NgramCounter, number: int) -> None:
         super().__init__(encoder, counter, number)
-        # A sign changes no length.
+        # Signs do not change lengths.
         self._weights = self._by_place(encoder.weights * encoder.sign, 0)
         self._dimension = self._by_place(encoder.dimension, 0)
 
     def levs(self, texts: Texts) -> SparseRows:
-        """(texts, lev_size)"""
+        """The LEVs (texts, lev_size) of texts."""
         counts, places, values = [], [np.zeros(0, np.uint32)], [np.zeros(0, np.float32)]
         for parts in texts:
             if len(parts) == 1:
-                lev = self._of_part(parts[0]).astype(np.float32)
+                lev = self._part_lev(parts[0]).astype(np.float32)
             else:
                 lev = np.zeros(self.lev_size, np.float32)
                 for part in parts:
-                    lev += self._of_part(part) * (1 / len(parts))
+                    lev += self._part_lev(part) * (1 / len(parts))
             at = np.flatnonzero(lev != 0)  # of booleans, for which it is fast
             counts.append(len(at))
             places.append(at.astype(np.uint32))
@@ -148,28 +148,28 @@ class _ByProfile(_Weighted):
         columns = np.concatenate(places)
         return SparseRows.of_counts(counts, columns, np.concatenate(values), self.lev_size)
 
-    def _of_part(self, counts: _Occurring) -> AnyFloats:
-        """(lev_size,)"""
+    def _part_lev(self, counts: _Occurring) -> AnyFloats:
+        """The LEV (lev_size,) of one part of a text."""
         dimensions = self._dimension[counts.places]
         lev = np.bincount(dimensions, self._values(counts), self.lev_size)
         return lev.astype(np.float64, copy=False)  # whole numbers where there is no n-gram
 
 
 class _ByProjection(_Weighted):
-    """An encoder in which each n-gram has a row of a matrix."""
+    """The weights of a projection, in which each n-gram has a row of a matrix."""
 
     def __init__(self, encoder: NgramEncoder, counter: NgramCounter, number: int) -> None:
         super().__init__(encoder, counter, number)
         assert encoder.projection is not None
         self._projection = encoder.projection  # (columns, lev_size), eight bits
         self._scale = encoder.scale  # (columns,)
-        # What others count goes to a column behind the last.
+        # N-grams of other encoders go to a column after the last.
         self._column = self._by_place(np.arange(len(self._places)), len(self._places))
         self._in_order = bool((np.diff(self._places) > 0).all())  # its columns, by place
         self._compiled = counter.compiled
 
     def levs(self, texts: Texts) -> Array32:
-        """(texts, lev_size)"""
+        """The LEVs (texts, lev_size) of texts."""
         levs = np.zeros((len(texts), self.lev_size), np.float32)
         parts = [counts for parts in texts for counts in parts]
         if parts:
@@ -180,7 +180,7 @@ class _ByProjection(_Weighted):
         return levs
 
     def _in_c(self, parts: Sequence[_Occurring], shares: Array32) -> Array32:
-        """(parts, lev_size): only what is counted is multiplied."""
+        """The LEVs (parts, lev_size), multiplying only n-grams that occur."""
         columns, values = [], []
         for counts, share in zip(parts, shares, strict=True):
             column = self._column[counts.places]
@@ -197,7 +197,7 @@ class _ByProjection(_Weighted):
         return levs
 
     def _in_numpy(self, parts: Sequence[_Occurring], shares: Array32) -> Array32:
-        """(parts, lev_size): a product of matrices, of the columns that any part has."""
+        """The LEVs (parts, lev_size), by products of matrices over the columns that occur."""
         columns, size = len(self._projection), self.lev_size
         all_values = np.zeros((_filled_up(len(parts)), columns + 1), np.float32)
         used = np.zeros(columns + 1, np.bool_)

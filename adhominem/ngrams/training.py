@@ -1,9 +1,9 @@
 """Learning of the n-gram encoder: a weight for each n-gram, and a projection to few dimensions.
 
-Both are learnt like the network by its in-batch softmax: of all second texts of a batch, which is
-by the author of the first? A batch holds one corpus, and its texts are moved to their mean, as a
-relevant population would do; so what tells genres apart earns nothing. The two texts of an author
-are of different works, and cut at random.
+Both are learnt by the network's in-batch softmax: which of all second texts of a batch is by the
+author of the first? A batch contains one corpus, and its texts are centred on their mean, as by a
+relevant population; so differences between genres are not rewarded. The two texts of an author are
+from different works, and cut at random.
 
 1. weights: the cosine of whole tables of n-grams. Starts with TF-IDF over the deviation.
 2. projection: the cosine of LEVs. Starts with the singular vectors of weighted tables.
@@ -32,13 +32,13 @@ from adhominem.paper.network import on_device
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels, PackedCorpus
 
 Event = dict[str, Any]
-# Texts, from their weighted n-grams, in one form or more; the sum of their cosines is learnt. The
-# second argument says whether it is in training.
+# Texts as one or more vectors, made from weighted n-grams; the sum of their cosines is learnt. The
+# second argument is whether this is in training.
 Forms = Callable[[Tensor, bool], list[Tensor]]
 
 _DOCUMENTS_AT_ONCE = 400
-_STARTING_SCALE = 15.0  # of a cosine, in the softmax
-_MORE_VECTORS = 32  # beyond the wanted singular vectors, which makes these exact
+_STARTING_SCALE = 15.0  # of cosines in the softmax
+_MORE_VECTORS = 32  # beyond the wanted singular vectors, to make these exact
 
 
 class DeviceNgrams:
@@ -49,18 +49,18 @@ class DeviceNgrams:
         self.columns = sum(table.sizes)
         self.offsets, self.lengths = corpus.offsets, corpus.lengths
         self._tokens = torch.from_numpy(corpus.tokens.astype(np.int32)).to(device)
-        counter = NgramCounter(table)  # whose places are columns, plus one; 0 is not counted
-        grams, lengths, whole = counter.of_types(corpus.types)
+        counter = NgramCounter(table)  # places are columns plus one; 0 is not counted
+        grams, lengths, whole = counter.type_places(corpus.types)
         self._ends = on_device(np.append(0, np.cumsum(lengths)), device)  # (types + 1,)
         self._grams = on_device(grams, device)
         self._token, *symbols = (on_device(column, device) for column in whole.T)  # (types,) each
         self._bigrams = [
-            (of_types, size, on_device(places, device))
-            for of_types, (size, places) in zip(symbols, counter.bigrams, strict=True)
+            (symbols_by_type, size, on_device(places, device))
+            for symbols_by_type, (size, places) in zip(symbols, counter.bigrams, strict=True)
         ]
 
     def count(self, documents: IntArray, starts: IntArray, lengths: IntArray) -> Tensor:
-        """(documents, columns): how often each n-gram occurs in a part of each document."""
+        """The counts (documents, columns) of each n-gram in a part of each document."""
         tokens = on_device(lengths, self.device)
         document = torch.repeat_interleave(tokens)  # (tokens,)
         begin = on_device(self.offsets[documents] + starts, self.device)  # (documents,)
@@ -74,26 +74,26 @@ class DeviceNgrams:
             counts.index_add_(0, cells, torch.ones(len(cells), device=self.device))
 
         sizes = self._ends[types + 1] - self._ends[types]
-        token = torch.repeat_interleave(sizes)  # (n-grams,): whose it is
+        token = torch.repeat_interleave(sizes)  # (n-grams,): the token of each
         inside = torch.arange(len(token), device=self.device) - (sizes.cumsum(0) - sizes)[token]
         add(document[token], self._grams[self._ends[types][token] + inside])
         add(document, self._token[types])
         together = document[1:] == document[:-1]
-        for of_types, size, places in self._bigrams:
-            symbol = of_types[types]  # (tokens,)
+        for symbols_by_type, size, places in self._bigrams:
+            symbol = symbols_by_type[types]  # (tokens,)
             pairs = (symbol[:-1] * size + symbol[1:])[together]
             add(document[:-1][together], places[pairs])
         table: Tensor = counts.view(len(documents), self.columns)
         return table
 
     def whole(self, documents: IntArray, longest: int) -> Tensor:
-        """(documents, columns): how often each n-gram occurs in the first `longest` tokens."""
+        """The counts (documents, columns) of each n-gram in the first `longest` tokens."""
         lengths = np.minimum(self.lengths[documents], longest)
         return self.count(documents, np.zeros_like(documents), lengths)
 
 
 def weigh(counts: Tensor, weights: Tensor, channels: Sequence[slice]) -> Tensor:
-    """(documents, columns): counts, sublinear and weighted; all channels are of one length."""
+    """Sublinear, weighted counts (documents, columns), with channels of equal length."""
     values = torch.where(counts > 0, 1 + counts.clamp(min=1).log(), 0.0) * weights
     parts = [functional.normalize(values[:, channel], dim=1) for channel in channels]
     joined: Tensor = torch.cat(parts, dim=1) / len(parts) ** 0.5
@@ -113,7 +113,7 @@ class NgramTrainer:
         auc: Callable[[FloatArray, BoolArray], float],
         on_event: Callable[[Event], None] = lambda event: None,
     ) -> None:
-        """`auc` says how well the cosines of dev pairs tell the same author from others."""
+        """Prepare training; `auc` computes the AUC from the cosines of dev pairs."""
         self.options, self.device = options, device
         self.channels = table.channels
         self.data = DeviceNgrams(corpus, table, device)
@@ -123,16 +123,16 @@ class NgramTrainer:
             if pairs.same_author is not None
         }
         self._labels = corpus.labels
-        work = corpus.labels.work.astype(np.int64)  # a text of no known work is one by itself
+        work = corpus.labels.work.astype(np.int64)  # unknown: one work per text
         self._work = np.where(work == UNKNOWN_LABEL, -1 - np.arange(len(work)), work)
-        self._start = cache(self._start_weights)  # of all runs
+        self._start = cache(self._start_weights)  # for all runs
         self._auc, self._on_event = auc, on_event
 
     def learn_weights(self, run: int = 0) -> Tensor:
-        """(columns,): how much each n-gram counts, by one run.
+        """The weights (columns,) of n-grams, learnt in one run.
 
-        Beside the whole tables a random projection is learnt, and thrown away: it takes over
-        what few dimensions can say, and the weights are left with the many rare n-grams.
+        A random projection is learnt beside the whole tables and discarded: it accounts for what
+        few dimensions can express, and leaves the many rare n-grams to the weights.
         """
         torch.manual_seed(self.options.seed)
         start = self._start()
@@ -156,8 +156,8 @@ class NgramTrainer:
         return weights().detach()
 
     def learn_projection(self, weights: Tensor, start: Tensor, run: int = 0) -> Tensor:
-        """(columns, lev_size): the projection of weighted n-grams to few dimensions, by one run."""
-        torch.manual_seed(self.options.seed + run)  # the same after a stop before this run
+        """The projection (columns, lev_size) of weighted n-grams, learnt in one run."""
+        torch.manual_seed(self.options.seed + run)  # also after a restart before this run
         projection = torch.nn.Parameter(start.clone())
         dropout = self.options.dropout
 
@@ -171,11 +171,11 @@ class NgramTrainer:
         return projection.detach()
 
     def title(self, stage: str, run: int) -> str:
-        """What events call a run of a stage."""
+        """The name of a run of a stage in events."""
         return f"{stage}, run {run + 1} of {self.options.runs}" if self.options.runs > 1 else stage
 
     def evaluate(self, weights: Tensor, levs: Forms, **place: str | int) -> float:
-        """The mean AUC of dev sets, which is an event, too, at this `place` in training."""
+        """The mean AUC of dev sets, also reported as an event at this `place` in training."""
         aucs = self._aucs(weights, levs)
         mean = float(np.mean(list(aucs.values())))
         self._on_event({"event": "dev", **place, "dev_auc": mean, "dev": aucs})
@@ -191,7 +191,7 @@ class NgramTrainer:
         levs: Forms,
         steps: int,
     ) -> None:
-        """Some steps of Adam; the parameters end as they were at the best dev evaluation."""
+        """Train by Adam; the parameters end as they were at the best dev evaluation."""
         optimiser = torch.optim.Adam(
             [{"params": [value], "start": rates[name]} for name, value in parameters.items()]
         )
@@ -209,7 +209,7 @@ class NgramTrainer:
                     best_auc = mean
             if step == steps:
                 break
-            for group in optimiser.param_groups:  # falls along a half cosine, after a short rise
+            for group in optimiser.param_groups:  # a short warm-up, then a half cosine
                 fall = 0.5 * (1 + np.cos(np.pi * step / steps)) + 0.01
                 group["lr"] = group["start"] * fall * min(1.0, (step + 1) / 50)
             counts = self.data.count(*batch)  # (2 authors, columns): firsts, then seconds
@@ -224,7 +224,7 @@ class NgramTrainer:
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
-            batch = next(batches)  # drawn while the device works
+            batch = next(batches)  # drawn while the device is busy
             progress = {"step": step, "steps": steps, "loss": float(loss.detach()) / 2}
             self._on_event({"event": "step", "stage": title, **progress})
         with torch.no_grad():
@@ -232,9 +232,10 @@ class NgramTrainer:
                 parameters[name].copy_(value)
 
     def _batches(self, stage: str, run: int = 0) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-        """Documents and the part of each: of authors of one corpus, the firsts, then the seconds.
+        """Batches of documents and a part of each: one corpus's first texts, then second texts.
 
-        A corpus is drawn by the root of its number of authors, so that small ones count, too.
+        A corpus is drawn with a weight of the square root of its number of authors, so that small
+        ones count, too.
         """
         options, labels, lengths = self.options, self._labels, self.data.lengths
         rng = np.random.default_rng([options.seed, len(stage), run])
@@ -260,7 +261,7 @@ class NgramTrainer:
 
     @torch.no_grad()
     def _start_weights(self) -> Tensor:
-        """TF-IDF, over the deviation within a corpus: no n-gram outweighs the others."""
+        """TF-IDF divided by the deviation within a corpus, so that no n-gram dominates."""
         samples = self.samples(self.options.sample)
         texts_with = torch.zeros(self.data.columns, device=self.device)  # (columns,)
         total = 0
@@ -284,7 +285,7 @@ class NgramTrainer:
 
     @torch.no_grad()
     def start_projection(self, weights: Tensor, size: int) -> Tensor:
-        """(columns, lev_size): the singular vectors of the training texts' weighted tables."""
+        """The singular vectors (columns, lev_size) of the training texts' weighted tables."""
         torch.manual_seed(self.options.seed)
         parts = []
         for sample in self.samples(self.options.sample):
@@ -301,12 +302,12 @@ class NgramTrainer:
         return vectors[:, :size].contiguous()
 
     def samples(self, most: int) -> list[IntArray]:
-        """Up to `most` documents of each corpus, drawn at random, so that no large one decides."""
+        """Up to `most` random documents of each corpus, so that no large one decides."""
         return samples_of(self._labels, most, self.options.seed)
 
     @torch.no_grad()
     def weighed(self, documents: IntArray, weights: Tensor) -> Iterator[Tensor]:
-        """(documents, columns), some at a time: the weighted n-grams of training texts."""
+        """The weighted n-grams (documents, columns) of training texts, in batches."""
         for counts in self._counted(self.data, documents):
             yield weigh(counts, weights, self.channels)
 
@@ -317,7 +318,7 @@ class NgramTrainer:
 
     @torch.no_grad()
     def _aucs(self, weights: Tensor, levs: Forms) -> dict[str, float]:
-        """The AUC of the cosine on each dev set, whose LEVs are moved to their mean."""
+        """The AUC of the cosine on each dev set, with LEVs centred on their mean."""
         aucs = {}
         for name, (data, same_author) in self.dev.items():
             everything = np.arange(len(data.lengths))
@@ -335,11 +336,11 @@ class NgramTrainer:
 
 
 def _singular_vectors(values: Tensor, count: int) -> Tensor:
-    """(columns, count): the first right singular vectors of a matrix (texts, columns), nearly.
+    """Approximate first right singular vectors (columns, count) of a matrix (texts, columns).
 
-    By random projections [Halko, Martinsson and Tropp 2011], as `torch.svd_lowrank` has it, with
-    three further rounds. Products with the matrix are the device's; the factorisations are small,
-    and the CPU's: on a GPU that several trainings share, cuSOLVER may wait for ever.
+    Computed by random projections [Halko, Martinsson and Tropp 2011] like `torch.svd_lowrank`, with
+    three more rounds. Products with the matrix run on the device, the small factorisations on the
+    CPU: on a GPU that several trainings share, cuSOLVER may wait forever.
     """
 
     def orthonormal(columns: Tensor) -> Tensor:
@@ -355,7 +356,7 @@ def _singular_vectors(values: Tensor, count: int) -> Tensor:
 
 
 def samples_of(labels: Labels, most: int, seed: int) -> list[IntArray]:
-    """Up to `most` documents of each corpus, drawn at random."""
+    """Up to `most` random documents of each corpus."""
     rng = np.random.default_rng(seed)
     return [
         rng.permutation(np.flatnonzero(labels.corpus == corpus))[:most]
@@ -366,7 +367,7 @@ def samples_of(labels: Labels, most: int, seed: int) -> list[IntArray]:
 def _authors_of_several_works(
     author: npt.NDArray[np.int32], work: IntArray, corpus: npt.NDArray[np.int32]
 ) -> list[list[IntArray]]:
-    """For each corpus the documents of each author that has two works or more there."""
+    """For each corpus, the documents of each author with two or more works in it."""
     corpora = []
     for number in sorted(set(corpus.tolist())):
         documents = np.flatnonzero(corpus == number)

@@ -1,10 +1,10 @@
-"""Pair sets and cases of known authors: what systems are compared on, and studies made of.
+"""Pair sets to compare systems on, and cases of known authors for validation studies.
 
 A *pair set* is drawn once by the paper's algorithms and written in PAN's format. A *case* is a
-questioned text against known ones; others could have written it, too: its population. Cases are
-drawn from documents by their authors' names. A text is never on both sides of a case, nor is a text
-by either of its authors ever in the population of that case. Two texts of one work (a book, a
-thread) share more than their author: they are never on both sides either.
+questioned text against known ones, with a population of texts by others. Cases are drawn from
+documents by their authors' names. A text is never on both sides of a case, nor is a text by either
+of its authors ever in its population. Two texts of one work (a book, a thread) share more than
+their author: they are never on both sides either.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from adhominem.text.files import Document
 from adhominem.text.readers import Source, check_names
 from adhominem.text.writing import write_folder, write_whole
 
-TextsOf = Mapping[str, IntArray]  # the numbers of each author's documents
+TextsOf = Mapping[str, IntArray]  # the indices of each author's documents
 
 
 # Pair sets
@@ -35,7 +35,7 @@ TextsOf = Mapping[str, IntArray]  # the numbers of each author's documents
 
 @dataclass(frozen=True)
 class PairSet:
-    """The pairs that were written, and what of them is known besides the texts."""
+    """The pairs that were written, with their labels."""
 
     pairs: DrawnPairs
     labels: Labels
@@ -43,13 +43,13 @@ class PairSet:
 
     @property
     def same_topic(self) -> BoolArray:
-        """(pairs,): whether both documents have one and the same known topic."""
+        """Whether both documents of each pair (pairs,) have the same known topic."""
         first, second = self.labels.topic[self.pairs.first], self.labels.topic[self.pairs.second]
         return np.asarray((first == second) & (first != UNKNOWN_LABEL), dtype=bool)
 
 
 class _TextStore:
-    """Texts on disk, to be picked in any order: a corpus need not fit into memory."""
+    """Texts on disk with random access: a corpus need not fit into memory."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -74,7 +74,7 @@ def write_pair_set(
     skipped: list[InputError] | None = None,
     on_bytes: Callable[[int], None] | None = None,
 ) -> PairSet:
-    """Draw pairs once and write OUTPUT/pairs.jsonl and OUTPUT/truth.jsonl; at most `count`."""
+    """Draw at most `count` pairs, and write OUTPUT/pairs.jsonl and OUTPUT/truth.jsonl."""
     if count is not None and count < 1:
         raise OptionError(f"count is {count}; expected 1 or more")
     check_names(sources)
@@ -102,11 +102,11 @@ def write_pair_set(
 
 
 def _first(pairs: DrawnPairs, count: int, options: PairOptions) -> DrawnPairs:
-    """At most `count` of the pairs; half of them of each label if they are to be balanced."""
+    """At most `count` of the pairs, half of each label if they are to be balanced."""
     if not options.balanced:
         return pairs[:count]
     same = pairs.same_author
-    place = np.where(same, np.cumsum(same), np.cumsum(~same))  # (pairs,): among its label, from 1
+    place = np.where(same, np.cumsum(same), np.cumsum(~same))  # (pairs,): from 1, by label
     return pairs[place <= count // 2]
 
 
@@ -136,22 +136,22 @@ def _write(folder: Path, pairs: DrawnPairs, labels: Labels, texts: _TextStore) -
 
 @dataclass(frozen=True)
 class DrawnCase:
-    """A questioned document against known ones by one author; documents are given by number."""
+    """A questioned document against known ones by one author, all given by index."""
 
     questioned: int
     known: tuple[int, ...]
-    same_author: bool  # whether the author of the known documents wrote the questioned one, too
+    same_author: bool  # whether the questioned document is by the same author
 
 
 def draw_cases(
     documents: Sequence[Document], known: int, *, most: int | None = None, seed: int = 0
 ) -> list[DrawnCase]:
-    """Leave one out: the cases that documents of known authors make.
+    """Leave-one-out cases from documents of known authors.
 
-    Each text of an author with at least `known` others is questioned once against this many
-    of them. As many texts, of all authors, are questioned against another author's. `most` limits
-    either class. Authors take turns, both as author of the questioned text and as that of the
-    known ones, so that all of them are in about as many cases.
+    Each text of an author with at least `known` others is questioned once against this number of
+    them. An equal number of texts, of all authors, are questioned against another author's. `most`
+    limits each class. Authors take turns, both as author of the questioned text and as that of the
+    known ones, so that all of them are in about equally many cases.
     """
     rng = np.random.default_rng(seed)
     texts_of = _texts_of(documents)
@@ -174,7 +174,7 @@ def draw_cases(
     for name, text in _in_turn(rng, texts_of):
         if len(different) == len(same):
             break
-        turn = uses + rng.random(len(suspects)) / 2  # the least used comes next, or one of these
+        turn = uses + rng.random(len(suspects)) / 2  # one of the least used comes next
         if name in place:
             turn[place[name]] = np.inf
         at = int(np.argmin(turn))
@@ -185,7 +185,7 @@ def draw_cases(
 
 
 def by_others(documents: Sequence[Document], case: DrawnCase) -> IntArray:
-    """The documents that are by neither author of a case: those that may be its population."""
+    """The documents by neither author of a case, which may be its population."""
     involved = {documents[at].author for at in (case.questioned, *case.known)}
     return np.flatnonzero([document.author not in involved for document in documents])
 
@@ -199,7 +199,7 @@ def _texts_of(documents: Sequence[Document]) -> dict[str, IntArray]:
 
 
 def _others(documents: Sequence[Document], texts: IntArray, questioned: int) -> IntArray:
-    """Those of an author's texts that may be known where one of them is questioned."""
+    """The texts of an author that may be known if one of them is questioned."""
     work = documents[questioned].work
     return texts[[at != questioned and not (work and documents[at].work == work) for at in texts]]
 
@@ -219,7 +219,7 @@ def _too_few(texts_of: TextsOf, known: int) -> OptionError:
 
 
 def _in_turn(rng: np.random.Generator, texts_of: TextsOf) -> Iterator[tuple[str, int]]:
-    """Every text with its author, in random order: one of each author, then one more of each."""
+    """Every text with its author, in random order: one of each author, then a second, and so on."""
     shuffled = {name: rng.permutation(texts) for name, texts in texts_of.items()}
     names = sorted(shuffled)
     for turn in range(max(map(len, shuffled.values()))):

@@ -1,22 +1,23 @@
-"""What texts share: whole texts that stand there twice, and passages that stand in several.
+"""Shared text: duplicates of whole texts, and passages that occur in several texts.
 
-Letters alone count: quotation marks, line wraps and case make no difference. Texts are compared by
+Only letters count: quotation marks, line wraps and case make no difference. Texts are compared by
 the hashes of their shingles, runs of letters of one length.
 
-*Duplicates* are the same text twice, whole or in part, whatever the name above it. A text is
-reduced to a sample of its shingles: those whose hash is small. The same ones are sampled from every
-text, so the share of one text's sample found in another estimates how much of the one stands in the
-other. It is a share of the shorter text: an excerpt is a duplicate of its book.
+*Duplicates* are copies of a text, whole or in part, under whatever author's name. A text is reduced
+to a sample of its shingles: those with small hashes. Every text is sampled by the same rule, so the
+share of one text's sample that is also in another's estimates how much of the first text the other
+contains. It is a share of the shorter text: an excerpt is a duplicate of its book.
 
-*Passages* are quotations, boilerplate, a text pasted twice. What was copied says nothing about who
-wrote the rest, but makes texts look alike. So before texts are compared, a passage that both sides
-have is taken out of both, and one that a text or a side repeats counts once. It is found by its
-shingles of 64 letters, about fifteen words, each from the beginning of a word on. Texts by
-different people hardly ever have as much in common by chance: in 22 genres, 1 pair in 800 did.
+*Passages* are quotations, boilerplate, a text pasted twice. Copied text is no evidence of who wrote
+the rest, but makes texts look alike. So before texts are compared, a passage that both sides have
+is removed from both, and one that a text or a side repeats counts once. Passages are recognised by
+shingles of 64 letters, about fifteen words, each beginning with a word. Texts by different people
+hardly ever have one in common by chance: in 22 genres, 1 pair in 800 did.
 
-Many short pieces do as much as a few long passages. Where a fourteenth of a text stands in those of
-another in pieces of 16 letters, three or four words, or more, these are taken out as well. Of pairs
-by one author in 22 genres 1 in 170 had as much in common, of 3,427 by different people none.
+Many short pieces have the same effect as a few long passages. If a fourteenth of a text also occurs
+in those of another author in pieces of at least 16 letters, three or four words, these are removed,
+too. In 22 genres, 1 in 170 pairs by one author had as much in common, and none of 3,427 pairs by
+different people.
 """
 
 from __future__ import annotations
@@ -38,24 +39,24 @@ from adhominem.text.files import Document
 Hashes = npt.NDArray[np.uint64]
 TakenOut = Sequence[tuple[str, int]]  # the names of texts, and the words taken out of each
 
-# Of duplicates. Letters of a shingle, three or four words: rare enough, and two thirds of them
-# survive where every tenth word is changed. (Of 32 letters, less than half would: such a copy would
-# pass for none.)
+# For duplicates. Letters of a shingle, three or four words: rare enough, and two thirds of them
+# survive if every tenth word is changed. (Less than half of those of 32 letters would, and such a
+# copy would be missed.)
 _COPIED = 16
 _SAMPLED = 1 << 26  # of 2**32 hashes: one shingle in 64
-_LARGEST_CROWD = 50  # texts with one shingle, up to which each is compared with each
-_FEWEST_SHARED = 3  # sampled shingles: fewer are a quotation
+_LARGEST_CROWD = 50  # texts with the same shingle: in larger crowds not all pairs are compared
+_FEWEST_SHARED = 3  # sampled shingles: fewer may be a quotation
 _FOREIGN_NO_LETTERS = re.compile(r"[^\w\x00-\x7f]+")  # curly quotes, long dashes, hard spaces
 _ASCII_NO_LETTERS = bytes(byte for byte in range(128) if not chr(byte).isalpha())
 
-# Of passages.
+# For passages.
 _SHINGLE = 64  # letters
-_PIECE = 16  # letters of a shingle of short pieces
-_IN_PIECES = 0.07  # share of these of a text that another has: more are not phrases of the language
+_PIECE = 16  # letters of a shingle for short pieces
+_IN_PIECES = 0.07  # share of a text's pieces that another has, beyond what set phrases explain
 _FEWEST_PIECES = 10  # shingles
-_PHRASE = 50  # others: what more of them have is a phrase
-_LEFT = 100  # words that must be left of a text, or half of it: otherwise it is a copy
-_KEPT = 32  # letters of a shingle of a sketch: pieces of seven words, from which no text is read
+_PHRASE = 50  # other authors: a piece that more of them have is a phrase
+_LEFT = 100  # words that must remain of a text, or half of it: otherwise it is a copy
+_KEPT = 32  # letters of a shingle for sketches: seven words, from which no text can be read
 _SKETCHED = 1 << 61  # of 2**64 hashes: one shingle in 8
 _LARGEST_SKETCH = 256
 
@@ -65,15 +66,15 @@ _LARGEST_SKETCH = 256
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What is kept of a text to find its copies: a hash and a sample of its shingles."""
+    """A hash of a text and a sample of its shingles, to find copies of it."""
 
     exact: bytes  # equal for texts with the same letters
-    sample: npt.NDArray[np.uint32]  # (sampled shingles,), sorted, each once
+    sample: npt.NDArray[np.uint32]  # (sampled shingles,), sorted, distinct
 
 
 @dataclass(frozen=True)
 class Duplicate:
-    """Two documents: `share` of the shorter stands in the longer."""
+    """Two documents, the longer of which contains `share` of the shorter."""
 
     first: int
     second: int
@@ -84,7 +85,7 @@ def fingerprint(text: str) -> Fingerprint:
     """The fingerprint of a text."""
     letters = _letters(text)
     hashes = shingle_hashes(np.frombuffer(letters, np.uint8), _COPIED) >> np.uint64(32)
-    # Without the counts, NumPy would first load its masked arrays.
+    # With counts, NumPy need not load its masked arrays.
     sample, _ = np.unique(hashes[hashes < _SAMPLED].astype(np.uint32), return_counts=True)
     return Fingerprint(_digest(letters), sample)
 
@@ -97,7 +98,7 @@ def _letters(text: str) -> bytes:
 
 
 def _digest(letters: bytes) -> bytes:
-    """Equal for what counts as the same text."""
+    """A hash of letters, equal for equal texts."""
     return blake2b(letters, digest_size=16).digest()
 
 
@@ -105,11 +106,11 @@ _NOTHING = _digest(b"")
 
 
 def shingle_hashes(letters: npt.NDArray[Any], size: int) -> npt.NDArray[np.uint64]:
-    """(shingles,): a hash of each run of `size` letters, a power of two, by doubling the length."""
+    """A hash (shingles,) of each run of `size` letters, a power of two, by doubling lengths."""
     hashes = letters.astype(np.uint64)
     if len(hashes) < size:
         return np.zeros(0, np.uint64)
-    step = 1  # letters that each hash covers so far
+    step = 1  # letters that each hash covers
     while step < size:
         hashes = hashes[:-step] * np.uint64(0x9E3779B97F4A7C15) + hashes[step:]
         hashes ^= hashes >> np.uint64(29)
@@ -118,14 +119,14 @@ def shingle_hashes(letters: npt.NDArray[Any], size: int) -> npt.NDArray[np.uint6
 
 
 def find_duplicates(fingerprints: Sequence[Fingerprint], share: float = 0.5) -> list[Duplicate]:
-    """Every two documents where at least `share` of the shorter stands in the longer.
+    """All pairs of documents in which the longer contains at least `share` of the shorter.
 
-    Of texts with the same letters, only the first is compared with other texts, and each
-    of the rest with that first one: a copy of one is a copy of all.
+    Among texts with the same letters, only the first is compared with other texts, and each of the
+    rest with that first one: a copy of one is a copy of all.
     """
     shares = dict.fromkeys(_equal([print_.exact for print_ in fingerprints]), 1.0)
     samples = [print_.sample for print_ in fingerprints]
-    for _, repeated in shares:  # or a text copied often enough would pass for a set phrase
+    for _, repeated in shares:  # otherwise, a text copied often would pass for a set phrase
         samples[repeated] = samples[repeated][:0]
     sizes = np.array([len(sample) for sample in samples], dtype=np.int64)
     if _share_any(samples):
@@ -137,7 +138,7 @@ def find_duplicates(fingerprints: Sequence[Fingerprint], share: float = 0.5) -> 
 
 
 def originals(texts: Sequence[str]) -> list[int]:
-    """(texts,): the number of the first text with the same letters, mostly the text itself."""
+    """The index (texts,) of the first text with the same letters, mostly the text itself."""
     first = list(range(len(texts)))
     for original, copy in _equal([_digest(_letters(text)) for text in texts]):
         first[copy] = original
@@ -145,7 +146,7 @@ def originals(texts: Sequence[str]) -> list[int]:
 
 
 def _equal(digests: Sequence[bytes]) -> list[tuple[int, int]]:
-    """Each text with the first one of the same letters. Texts without letters equal none."""
+    """Pairs of a text and the first one with the same letters; texts without letters have none."""
     first_of: dict[bytes, int] = {}
     firsts = [first_of.setdefault(digest, at) for at, digest in enumerate(digests)]
     return [
@@ -154,7 +155,7 @@ def _equal(digests: Sequence[bytes]) -> list[tuple[int, int]]:
 
 
 def _share_any(samples: Sequence[npt.NDArray[np.uint32]]) -> bool:
-    """Whether any two texts share a shingle; no sample has a shingle twice."""
+    """Whether any two texts share a shingle; the shingles of a sample are distinct."""
     hashes = np.sort(np.concatenate([np.zeros(0, np.uint32), *samples]))
     return bool((hashes[1:] == hashes[:-1]).any())
 
@@ -162,14 +163,14 @@ def _share_any(samples: Sequence[npt.NDArray[np.uint32]]) -> bool:
 def _shared_shingles(
     samples: Sequence[npt.NDArray[np.uint32]], sizes: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """(pairs,) each: two documents, the lower first, and how many sampled shingles they share."""
+    """Pairs of documents, the lower index first, and their number of shared shingles, (pairs,)."""
     hashes = np.concatenate(samples)
     owners = np.repeat(np.arange(len(sizes)), sizes)
     order = np.lexsort((owners, hashes))
     hashes, owners = hashes[order], owners[order]
     _, begins, crowd = np.unique(hashes, return_index=True, return_counts=True)
     rare = np.repeat(crowd <= _LARGEST_CROWD, crowd)
-    # In a large crowd each meets the first alone: enough for copies of one text, and no more work.
+    # In a large crowd, each is only compared with the first: enough for copies of one text.
     ones, others = [np.repeat(owners[begins], crowd)[~rare]], [owners[~rare]]
     hashes, owners = hashes[rare], owners[rare]
     for step in range(1, min(_LARGEST_CROWD, int(crowd.max()))):
@@ -193,7 +194,7 @@ class Letters:
 
     @cached_property
     def places(self) -> IntArray:
-        """(letters,): where they stand in the text."""
+        """The indices (letters,) of the letters in the text."""
         letters = (self._codes >= ord("a")) & (self._codes <= ord("z"))
         foreign = self._codes > 127
         if foreign.any():
@@ -203,27 +204,27 @@ class Letters:
 
     @cached_property
     def starts(self) -> IntArray:
-        """(words,): which letters begin a word."""
+        """The indices (words,) of the letters that begin a word."""
         return np.flatnonzero(np.diff(self.places, prepend=-2) > 1)
 
     @cached_property
     def hashes(self) -> Hashes:
-        """(shingles,): of the shingles in the order of the text; the last words begin none."""
+        """The hashes (shingles,) in the order of the text; the last words begin no shingle."""
         return self.hashes_of(_SHINGLE)
 
     def hashes_of(self, size: int) -> Hashes:
-        """(shingles,): the hashes of shingles of this many letters."""
+        """The hashes (shingles,) of shingles of `size` letters."""
         hashes = shingle_hashes(self._codes[self.places], size)
         return hashes[self.starts[self.starts < len(hashes)]]
 
     def without(self, shingles: BoolArray, size: int = _SHINGLE) -> tuple[str, int]:
-        """The text without some of its shingles (shingles,), and how many words that takes out."""
+        """The text without some of its shingles (shingles,), and the number of removed words."""
         edges = np.zeros(len(self.places) + 1, np.int64)
         begins = self.starts[: len(shingles)][shingles]
         edges[begins] += 1
-        edges[begins + size] -= 1  # no two begin at one word
+        edges[begins + size] -= 1  # no two begin at the same word
         covered = np.cumsum(edges[:-1]) > 0  # (letters,)
-        # A shingle may end inside a word that goes on otherwise: that word stays.
+        # A shingle may end inside a word that continues differently: that word stays.
         gone = np.logical_and.reduceat(covered, self.starts)  # (words,)
         ends = np.append(self.starts[1:], len(self.places)) - 1  # (words,): their last letters
         edges = np.flatnonzero(np.diff(gone.astype(np.int8), prepend=0, append=0))
@@ -231,7 +232,7 @@ class Letters:
         for first, after in edges.reshape(-1, 2).tolist():
             parts.append(self.text[at : self.places[self.starts[first]]].rstrip("\"'“‘«([{<>*_ "))
             at = int(self.places[ends[after - 1]]) + 1
-            rest = self.text[at : at + 8]  # marks that belong to the last word
+            rest = self.text[at : at + 8]  # punctuation of the last word
             at += len(rest) - len(rest.lstrip(".,;:!?\"'”’»)]}>*_…"))
         return "\n".join([*parts, self.text[at:]]), int(gone.sum())
 
@@ -243,8 +244,8 @@ class Letters:
         return np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-def each_passage_once(document: Document) -> Document:
-    """A document in which every passage stands once: where it is repeated, the first time."""
+def without_repetitions(document: Document) -> Document:
+    """A copy of a document without repeated passages: the first occurrence stays."""
     letters = Letters(document.text)
     again = _repeated(letters.hashes)
     return replace(document, text=letters.without(again)[0]) if again.any() else document
@@ -253,11 +254,10 @@ def each_passage_once(document: Document) -> Document:
 def without_shared(
     groups: Sequence[Sequence[Document]], elsewhere: Hashes | None = None
 ) -> tuple[list[list[Document]], TakenOut]:
-    """Texts in groups of one author each, without what several groups share.
+    """Texts in groups by author without what several groups share, and what was removed.
 
-    Passages whose shingles are known from `elsewhere` are left out, too, and those that a group
-    repeats count once. Where hardly anything of a text would be left it is a copy of another, and
-    stays whole. What was taken out of which text comes second.
+    Passages whose shingles are in `elsewhere` are removed, too, and those that a group repeats
+    occur once. If hardly anything of a text would remain, it is a copy of another and stays whole.
     """
     documents = [text for group in groups for text in group]
     letters = [Letters(text.text) for text in documents]
@@ -268,7 +268,7 @@ def without_shared(
     taken_out: list[tuple[str, int]] = []
     if again.any() or known.any():
         sizes = [len(one.hashes) for one in letters]
-        texts = np.repeat(np.arange(len(letters)), sizes)  # (shingles,): which has each
+        texts = np.repeat(np.arange(len(letters)), sizes)  # (shingles,): the text of each
         authors = np.repeat(np.arange(len(groups)), [len(group) for group in groups])[texts]
         in_text = _repeated(hashes, texts)
         taken = known | again | _in_several(hashes, authors)
@@ -293,7 +293,7 @@ def _without_pieces(
 ) -> tuple[list[Document], TakenOut]:
     """Texts without the short pieces that they share with one other author, if there are many.
 
-    `authors` (texts,) says who wrote each.
+    `authors` (texts,) are their authors.
     """
     letters = [Letters(text.text) for text in documents]
     hashes = [one.hashes_of(_PIECE) for one in letters]
@@ -304,7 +304,7 @@ def _without_pieces(
     order = np.lexsort((owners, every))
     every, owners = every[order], owners[order]
     others = np.append(True, (every[1:] != every[:-1]) | (owners[1:] != owners[:-1]))
-    every, owners = every[others], owners[others]  # each hash once for each author
+    every, owners = every[others], owners[others]  # distinct per author
     pieces: dict[int, list[Hashes]] = {}
     for here, author in zip(hashes, authors.tolist(), strict=True):
         begins = np.searchsorted(every, here)
@@ -333,7 +333,7 @@ def _without_pieces(
 
 
 def _added(*parts: TakenOut) -> TakenOut:
-    """The words taken out of each text, added up."""
+    """The numbers of words removed from each text, added up."""
     words: dict[str, int] = {}
     for name, count in chain(*parts):
         words[name] = words.get(name, 0) + count
@@ -341,7 +341,7 @@ def _added(*parts: TakenOut) -> TakenOut:
 
 
 def without_recurring(documents: Sequence[Document]) -> tuple[list[Document], Hashes]:
-    """Texts by anybody without the passages that several have; and the hashes of these."""
+    """Texts by anybody without the passages that several have, and the hashes of these passages."""
     once = [np.unique(Letters(text.text).hashes) for text in documents]
     hashes = np.sort(np.concatenate([np.zeros(0, np.uint64), *once]))
     groups, _ = without_shared([[text] for text in documents])
@@ -349,10 +349,10 @@ def without_recurring(documents: Sequence[Document]) -> tuple[list[Document], Ha
 
 
 def sketch(text: str, most: int | None = _LARGEST_SKETCH) -> npt.NDArray[np.uint32]:
-    """(shingles,): what is kept of a text to find shared passages, and near copies, without it.
+    """A sketch (shingles,) of a text, to find shared passages and near copies without the text.
 
-    It is one in eight of its hashes in rising order, of more than `most` the smallest. Two texts
-    that share more than some thirty words, or many pieces of eight, have one of these in common.
+    It is one in eight of its hashes, sorted, and at most the `most` smallest. Two texts that share
+    more than some thirty words, or many pieces of eight, have one of them in common.
     """
     hashes = np.unique(Letters(text).hashes_of(_KEPT))
     few = hashes[hashes < _SKETCHED][:most] >> np.uint64(29)
@@ -360,20 +360,20 @@ def sketch(text: str, most: int | None = _LARGEST_SKETCH) -> npt.NDArray[np.uint
 
 
 def _repeated(hashes: Hashes, owners: IntArray | None = None) -> BoolArray:
-    """(hashes,): which have occurred before, or before with the same owner."""
+    """Whether each hash (hashes,) has occurred before, with the same owner if given."""
     again = np.zeros(len(hashes), dtype=bool)
     ordered = np.sort(hashes)
-    if (ordered[1:] == ordered[:-1]).any():  # mostly not, and to sort them is the quickest way
+    if (ordered[1:] == ordered[:-1]).any():  # rarely; sorting is the fastest way to know
         order = np.lexsort((hashes,) if owners is None else (hashes, owners))
         same = hashes[order][1:] == hashes[order][:-1]
         if owners is not None:
             same &= owners[order][1:] == owners[order][:-1]
-        again[order[1:][same]] = True  # a stable order: the first comes first
+        again[order[1:][same]] = True  # stable order: the first occurrence comes first
     return again
 
 
 def _in_several(hashes: Hashes, owners: IntArray) -> BoolArray:
-    """(hashes,): which of them several owners have."""
+    """Whether several owners have each hash (hashes,)."""
     order = np.lexsort((owners, hashes))
     hashes_, owners_ = hashes[order], owners[order]
     apart = (hashes_[1:] == hashes_[:-1]) & (owners_[1:] != owners_[:-1])

@@ -1,9 +1,9 @@
 """Split a corpus by author into train, dev and test, with nothing of one in another.
 
-An author's part is decided by a hash of seed and name: the same whatever the order
-of the files. The documents are read twice, first for what is known of them and then
-to be copied; between the two, texts that stand in two parts under two names are
-taken out of the earlier one.
+An author's part is decided by a hash of seed and name, independent of the order of
+the files. The documents are read twice, first for their labels and hashes and then
+to be copied; in between, texts that are in two parts under two names are removed
+from the earlier one.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ class PartCounts:
     authors: int
     documents: int
     words: int
-    same_author_pairs: int  # of one draw of the paper's algorithms
+    same_author_pairs: int  # in one draw of the paper's algorithms
     different_author_pairs: int
-    sha256: str  # of all documents, in an order that does not depend on the files'
+    sha256: str  # of all documents, independent of the order of the files
 
     @property
     def pairs(self) -> int:
-        """All pairs of that draw."""
+        """The number of all pairs in that draw."""
         return self.same_author_pairs + self.different_author_pairs
 
 
 @dataclass(frozen=True)
 class SplitReport:
-    """What was split how; saved as `manifest.json`."""
+    """The result of a split, saved as `manifest.json`."""
 
     options: SplitOptions
     parts: dict[str, dict[str, PartCounts]]  # part -> corpus -> counts
@@ -95,7 +95,7 @@ class SplitReport:
         return ["corpus", *(f"{part} pairs" for part in PARTS), "authors", "documents"], rows
 
     def remarks(self) -> list[str]:
-        """What was left out, and what is in doubt."""
+        """Remarks on what was left out and what is in doubt."""
         remarks = (
             (len(self.removed_duplicates), "copies of a text in a later part were taken out"),
             (self.documents_left_out_for_topic, "documents were left out to keep topics apart"),
@@ -109,7 +109,7 @@ class SplitReport:
 
 @dataclass
 class _Survey:
-    """What the first reading of a corpus gathers: labels, lengths and hashes."""
+    """The labels, lengths and hashes that the first reading of a corpus collects."""
 
     labels: LabelCollector = field(default_factory=LabelCollector)
     ids: list[str] = field(default_factory=list)
@@ -136,11 +136,11 @@ def split(
 ) -> SplitReport:
     """Write OUTPUT/{train,dev,test}/CORPUS.jsonl.zst and OUTPUT/manifest.json.
 
-    `on_bytes` hears of every byte twice: once in each reading.
+    `on_bytes` counts every byte twice, once in each reading.
     """
     options = options or SplitOptions()
     check_names(sources)
-    with write_folder(Path(output)) as folder:  # before the reading: it may refuse
+    with write_folder(Path(output)) as folder:  # before reading: it may refuse
         survey = _Survey()
         for source in sources:
             for document in source.documents(skipped=skipped, on_bytes=on_bytes):
@@ -177,19 +177,19 @@ def split(
 
 
 def assign_parts(labels: Labels, options: SplitOptions) -> IntArray:
-    """(documents,): the index in PARTS of each document, or NO_PART where topic and author differ.
+    """The part (documents,) of each document, or NO_PART if topic and author differ.
 
-    For disjoint topics, authors and topics are each given a part, and a document stays
-    if both agree or it has no topic. The authors are shared out so that the documents
-    that stay come out in the shares asked for.
+    For disjoint topics, authors and topics are each assigned a part, and a document
+    stays if both agree or it has no topic. The authors are distributed so that the
+    remaining documents have the requested shares.
     """
     shares = np.array(options.shares)  # (parts,)
-    # The roots: what stays of a part is its share of the topics times that of the authors.
+    # Roots: the remainder of a part is its share of topics times its share of authors.
     topic_shares = np.sqrt(shares) / np.sqrt(shares).sum()
     known = labels.topic != UNKNOWN_LABEL
     author_part = np.full(len(labels.author_names), NO_PART, dtype=np.int64)
     home = _home_corpus(labels)
-    for corpus in np.unique(home):  # each corpus by itself, so that small ones get their share too
+    for corpus in np.unique(home):  # by corpus, so that small ones get their share, too
         authors = np.flatnonzero(home == corpus)
         counts = np.bincount(labels.author, minlength=len(author_part))[authors]
         author_shares = shares
@@ -221,7 +221,7 @@ def assign_parts(labels: Labels, options: SplitOptions) -> IntArray:
 
 
 def _home_corpus(labels: Labels) -> IntArray:
-    """(authors,): the corpus of each author; of several, the first by name, not by file order."""
+    """The corpus (authors,) of each author; if there are several, the first by name."""
     rank = np.argsort(np.argsort(labels.corpus_names))  # corpus -> place in the alphabet
     home = np.full(len(labels.author_names), len(rank), dtype=np.int64)
     np.minimum.at(home, labels.author, rank[labels.corpus])
@@ -231,7 +231,7 @@ def _home_corpus(labels: Labels) -> IntArray:
 def _parts_by_hash(
     names: Sequence[str], counts: IntArray, shares: FloatArray, key: str
 ) -> IntArray:
-    """(names,): a part for each; the middle of its documents, in hash order, decides."""
+    """The part (names,) of each name; the middle of its documents, in hash order, decides."""
     hashes = [blake2b(f"{key}/{name}".encode(), digest_size=16).digest() for name in names]
     order = np.array(sorted(range(len(names)), key=lambda index: hashes[index]), dtype=np.int64)
     ends = np.cumsum(counts[order])
@@ -243,7 +243,7 @@ def _parts_by_hash(
 
 
 def _clusters(count: int, duplicates: Sequence[Duplicate]) -> IntArray:
-    """(documents,): one number for all copies of a text; a copy of a copy is a copy."""
+    """The cluster (documents,) of each document: copies, and copies of copies, share one."""
     cluster = list(range(count))
 
     def root(index: int) -> int:
@@ -260,9 +260,9 @@ def _clusters(count: int, duplicates: Sequence[Duplicate]) -> IntArray:
 def _remove_across(
     parts: IntArray, cluster: IntArray, duplicates: Sequence[Duplicate]
 ) -> list[tuple[int, int, float | None]]:
-    """Take copies out of all parts but the last that has one; return (gone, kept, share).
+    """Remove copies from all parts but the last that has one; return (removed, kept, share).
 
-    What is taken off train by mistake costs little, what stays by mistake makes dev and
+    Texts removed from train by mistake cost little, but copies that stay make dev and
     test look better than they are. The share is None for the copy of a copy.
     """
     last = np.full(len(parts), NO_PART)  # (clusters,)
@@ -279,14 +279,14 @@ def _remove_across(
 
 
 def _count_two_names(parts: IntArray, labels: Labels, cluster: IntArray) -> int:
-    """Texts that stay in one part under two names: there, the labels are in doubt."""
+    """The number of texts that stay in one part under two names, with labels in doubt."""
     here = parts != NO_PART
     names = np.unique(np.stack([cluster[here], labels.author[here]], axis=1), axis=0)
     return int((np.bincount(names[:, 0]) > 1).sum())
 
 
 def _count(documents: IntArray, labels: Labels, survey: _Survey, seed: int) -> PartCounts:
-    """The authors, documents, words and pairs among these documents, and their hash."""
+    """The numbers of authors, documents, words and pairs of some documents, and their hash."""
     pairs = draw_epoch(labels.select(documents), seed=seed, epoch=0)
     content = b"".join(sorted(survey.digests[index] for index in documents))
     return PartCounts(
@@ -305,13 +305,13 @@ def _copy(
     parts: IntArray,
     on_bytes: Callable[[int], None] | None,
 ) -> None:
-    """The second reading: each document to its part. It skips what the first one skipped."""
+    """Copy each document to its part in a second reading, which skips what the first skipped."""
     for name in PARTS:
         (folder / name).mkdir()
     part_of = iter(parts.tolist())
     for source in sources:
         with ExitStack() as stack:
-            files: dict[int, TextIO] = {}  # none where it would stay empty: readers refuse that
+            files: dict[int, TextIO] = {}  # no empty files, which readers refuse
             for document in source.documents(skipped=[], on_bytes=on_bytes):
                 part = next(part_of)
                 if part == NO_PART:

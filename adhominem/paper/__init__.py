@@ -23,7 +23,7 @@ as in the paper (arXiv:2008.10105).
     | 2.1 Eq. 3, the contrastive loss        | losses.py          | contrastive_loss             |
     | 2.2 Eq. 4 to 6, the Gaussian model     | two_covariance.py  | TwoCovariance                |
     | 2.2 Eq. 11 to 13, the Bayes factor     | two_covariance.py  | TwoCovariance.log_bayes_factor |
-    | 2.2 the same, differentiable           | losses.py          | TwoCovarianceLayer           |
+    | 2.2 the Bayes factor, differentiable   | losses.py          | TwoCovarianceLayer           |
     | 2.2 Cholesky decomposition             | losses.py          | TwoCovarianceLayer.factors   |
     | 2.2 Eq. 15, score to probability       | score/decision.py  | probability_same_author      |
     | 2.2 Eq. 16, its loss                   | losses.py          | bayes_factor_loss            |
@@ -36,13 +36,12 @@ as in the paper (arXiv:2008.10105).
     | 4 a row of Table 2                     | evaluation/pan.py  | table_row                    |
     | 4 attention heatmaps                   | runtime.py         | Runtime.attend               |
 
-What runs once a network is trained is the same computation three times over: in NumPy
-(`runtime.py`, `recurrence.py`), in C (`fused.c`), and by torch on a GPU (`device.py`). Training on
-a GPU has its recurrence in one kernel (`device_recurrence.py`). Tests hold them all against
-`network.py`.
+Inference has three equivalent implementations: in NumPy (`runtime.py`, `recurrence.py`), in C
+(`fused.c`), and in torch on a GPU (`device.py`). Training on a GPU has its recurrence in one kernel
+(`device_recurrence.py`). Tests compare all of them with `network.py`.
 
 Where the paper's formulas have slips (the sign of Eq. 16, the constant of Eq. 13, "covariance" for
-precision, the condition of Algorithm 2), the right form is implemented; docs/terminology.md lists
-them. What a shipped model uses of all this is in its card: it adds n-grams, and scores by the
+precision, the condition of Algorithm 2), the correct form is implemented; docs/terminology.md lists
+them. The card of a shipped model says which parts it uses: it adds n-grams, and scores by the
 three-level model of `score/`.
 """

@@ -27,7 +27,7 @@ from adhominem.text.vocabulary import VocabularyOptions, WindowOptions
 
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(Options):
-    """What the network gets to read. The default is the paper's."""
+    """The input of the network. The defaults are the paper's."""
 
     normaliser: Normaliser = field(default_factory=Normaliser)
     vocabulary: VocabularyOptions = field(default_factory=VocabularyOptions)
@@ -43,7 +43,7 @@ class DataOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderOptions(Options):
-    """The sizes and the dropout of the network. The default is the paper's."""
+    """The sizes and the dropout of the network. The defaults are the paper's."""
 
     character_size: Size = 10
     character_filters: Size = 30
@@ -63,13 +63,13 @@ class EncoderOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class LossOptions(Options):
-    """What training minimises. The default is the paper's.
+    """The loss that training minimises. The defaults are the paper's.
 
     distance                 "contrastive" (the paper's), or "" for none
     in_batch_negatives       weight of the added term; 0 leaves it out
     in_batch_form            "softmax" of the log Bayes factors, or "cosine": the softmax of all
-                             documents' cosines, moved to the batch's mean
-    stop_gradient_at_lev     the Bayes factor's loss trains its own layer alone
+                             documents' cosines, centred on the batch's mean
+    stop_gradient_at_lev     the Bayes factor's loss only trains its own layer
     """
 
     distance: Annotated[str, OneOf("contrastive", "")] = "contrastive"
@@ -83,7 +83,7 @@ class LossOptions(Options):
 
     @property
     def by_cosine(self) -> bool:
-        """Whether the cosine is what is learnt."""
+        """Whether the cosine of LEVs is trained."""
         return self.in_batch_negatives > 0 and self.in_batch_form == "cosine"
 
     @property
@@ -94,17 +94,17 @@ class LossOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions(Options):
-    """How the network is trained. The default is the paper's."""
+    """The training of the network. The defaults are the paper's."""
 
     epochs: Size = 35
     batch_pairs: Size = 40
     learning_rate: Positive = 0.0006
     final_learning_rate: Positive = 0.0002
     decay_epochs: Size = 30  # the learning rate falls linearly until then
-    clip_norm: Positive = 5.0  # of each parameter's gradient by itself
-    max_windows: Size = 210  # read of a document in a step
+    clip_norm: Positive = 5.0  # of each parameter's gradient
+    max_windows: Size = 210  # of a document, read in a step
     patience: Size = 10  # epochs without a better dev score before training stops
-    masks: Annotated[str, OneOf("document", "pair")] = "pair"  # what shares its dropout masks
+    masks: Annotated[str, OneOf("document", "pair")] = "pair"  # what shares dropout masks
     seed: Seed = 0
     checkpoint_minutes: NotNegative = 5.0  # between checkpoints within an epoch; 0: every step
 
@@ -116,7 +116,7 @@ class TrainingOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Config(BaseConfig):
-    """All settings of a model and its training. The default is the paper's."""
+    """All settings of a model and its training. The defaults are the paper's."""
 
     dropped = (
         ("encoder.train_word_vectors", True),
@@ -133,7 +133,7 @@ class Config(BaseConfig):
 
     @property
     def normaliser(self) -> Normaliser:
-        """What is done to a text before it is tokenized."""
+        """The normalisation of a text before it is tokenized."""
         return self.data.normaliser
 
     @property
@@ -144,11 +144,11 @@ class Config(BaseConfig):
 
 PRESETS = {
     "pan20": Config(),  # the paper's
-    # For texts of any genre: it must learn the author, not the genre. So a batch holds one corpus
-    # and each of its texts is compared with all others, from the mean of the batch; small corpora
-    # are drawn from more often, but at most twice an epoch, so that their few texts are not learnt
-    # by heart; fewer words are known; no topics, no dropout. Smaller than the paper's, and without
-    # overlap of windows: more than twice as fast, and no worse (docs/decisions.md).
+    # For texts of any genre: it must learn the author, not the genre. So a batch contains one
+    # corpus, and each of its texts is compared with all others, relative to the mean of the batch;
+    # small corpora are drawn from more often, but at most twice an epoch, to avoid overfitting
+    # their few texts; the vocabulary is smaller; no topics, no dropout. Smaller than the paper's,
+    # and without overlap of windows: more than twice as fast, and as good (docs/decisions.md).
     "general": Config(
         data=DataOptions(
             vocabulary=VocabularyOptions(token_types=500),
@@ -176,7 +176,7 @@ PRESETS = {
             distance="",
             in_batch_negatives=1.0,
             in_batch_form="cosine",
-            stop_gradient_at_lev=True,  # the Bayes factor is that of the genres, fitted afterwards
+            stop_gradient_at_lev=True,  # the model of genres, fitted afterwards, scores
         ),
         training=TrainingOptions(
             epochs=64,
@@ -189,9 +189,8 @@ PRESETS = {
             masks="document",
         ),
     ),
-    # Trains on a laptop in about a minute: what the tests and `make train-demo` use. Without
-    # dropout: its noise on the sum of all that documents have in common hides for long what they
-    # differ in.
+    # Trains on a laptop in about a minute, for the tests and `make train-demo`. Without dropout:
+    # its noise on everything that documents have in common would long hide their differences.
     "tiny": Config(
         data=DataOptions(
             vocabulary=VocabularyOptions(token_types=500, character_types=100),

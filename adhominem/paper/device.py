@@ -1,8 +1,8 @@
 """The trained network at inference on a GPU, by torch.
 
-What depends on a token type alone is worked out once, and stays on the device: a text is sent as
-the numbers of its types. Windows are cut there, too, and nothing waits for the device until all
-LEVs are there.
+What depends only on a token type is computed once, and stays on the device: a text is sent as the
+numbers of its types. Windows are cut there, too, and nothing waits for the device until all LEVs
+are computed.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from adhominem.text.by_type import KeptByType
 from adhominem.text.tokenizer import Lexicon, Numbered
 from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable, spread_windows
 
-_MOST_TYPES = 1 << 17  # that are remembered, some 170 MB of the paper's
+_MOST_TYPES = 1 << 17  # remembered types, some 170 MB for the paper's network
 _MOST_CHARACTERS = 1 << 21  # of their spellings
 _TYPES_AT_ONCE = 1 << 14
-_WINDOWS_AT_ONCE = 1 << 15  # some 7 GB of the paper's; fewer where the device has little memory
-_BYTES_OF_A_WINDOW = 1 << 20  # four times what one takes: other programs may use the device, too
+_WINDOWS_AT_ONCE = 1 << 15  # some 7 GB for the paper's network; fewer on small devices
+_BYTES_OF_A_WINDOW = 1 << 20  # four times its need: other programs may use the device
 
 
 class DeviceRuntime(Runtime):
-    """An encoder like `Runtime`, which runs on a device of torch's."""
+    """An encoder like `Runtime` that runs on a torch device."""
 
     def __init__(
         self,
@@ -56,11 +56,11 @@ class DeviceRuntime(Runtime):
             self._windows_at_once = min(_WINDOWS_AT_ONCE, memory // _BYTES_OF_A_WINDOW)
 
     def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
-        """(documents, lev_size): the LEVs of documents whose tokens are numbers."""
+        """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
         lengths = texts.lengths
         if not len(lengths):
             return np.zeros((0, self.lev_size), np.float32)
-        order = np.argsort(-lengths, kind="stable")  # like lengths together, longest first
+        order = np.argsort(-lengths, kind="stable")  # similar lengths together, longest first
         levs = []
         with _exact():
             for rows in self._together(lengths[order]):
@@ -71,11 +71,11 @@ class DeviceRuntime(Runtime):
         return np.asarray(encoded[np.argsort(order)])
 
     def _together(self, lengths: IntArray) -> Iterator[slice]:
-        """Documents, the longest first, that go through the network at once."""
+        """Slices of documents, the longest first, that go through the network together."""
         windows = np.minimum(1 + lengths // self._windows.hop, self._windows.max_windows)
         begin = 0
         while begin < len(lengths):
-            # As many as if all were as long as the first one, which the others are padded to.
+            # Counted as if all were as long as the first one, to which they are padded.
             end = begin + max(1, self._windows_at_once // int(windows[begin]))
             yield slice(begin, end)
             begin = end
@@ -104,14 +104,14 @@ class DeviceRuntime(Runtime):
             return levs.cpu().numpy(), attention.cpu().numpy()
 
     def _run(self, batch: Batch, types: Tensor) -> Tensor:
-        """(documents, lev_size)"""
+        """The LEVs (documents, lev_size) of a batch."""
         windows, _ = self._run_windows(batch, types)
         place = batch.window_documents, batch.window_positions
         shape = batch.documents, batch.max_windows
         return self._network.document_vectors(windows, place, shape, None)[0]
 
     def _run_windows(self, batch: Batch, types: Tensor) -> tuple[Tensor, Tensor]:
-        """(windows, size), and the attention (windows, 1 + tokens)."""
+        """The window vectors (windows, size), and the attention (windows, 1 + tokens)."""
         prefixes = self._network.prefix_vectors(batch)
         return self._network.window_vectors(types, prefixes, batch, None)
 
@@ -121,7 +121,7 @@ class DeviceRuntime(Runtime):
         topics: Sequence[Sequence[str]],
         table: WindowTable | None = None,
     ) -> tuple[Batch, Tensor]:
-        """Texts on the device, cut into windows, and the vectors of their types there."""
+        """A batch of texts on the device, cut into windows, and the vectors of their types."""
         lengths, width = texts.lengths, self._windows.width
         table = spread_windows(lengths, self._windows) if table is None else table
         rows, types = self._type_vectors.look_up(texts.lexicon, texts.row)
@@ -132,7 +132,7 @@ class DeviceRuntime(Runtime):
         place = torch.arange(width, device=self._device).minimum(counts[:, None] - 1)
         none = torch.zeros(0, dtype=torch.int64, device=self._device)
         batch = Batch(
-            type_words=none,  # what these two come to is among the vectors of types
+            type_words=none,  # these two are included in the vectors of types
             type_characters=none,
             tokens=tokens[self._send(begins)[:, None] + place],  # (windows, width)
             token_counts=counts,
@@ -150,7 +150,7 @@ class DeviceRuntime(Runtime):
 
 
 class _TypeVectors(KeptByType):
-    """Token types to what the network makes of each, in a table on the device."""
+    """A table on the device with the network's vector of each token type."""
 
     def __init__(self, network: Network, vocabulary: Vocabulary, device: torch.device) -> None:
         self._network, self._vocabulary, self._device = network, vocabulary, device
@@ -175,7 +175,7 @@ class _TypeVectors(KeptByType):
 
     def _add(self, types: list[str]) -> None:
         last = self._size + len(types)
-        if last > len(self._table):  # a new one: others may still read the old
+        if last > len(self._table):  # a new table: others may still read the old one
             grown = self._table.new_zeros(max(last, 2 * len(self._table)), self._table.shape[1])
             grown[: self._size] = self._table[: self._size]
             self._table = grown
@@ -192,6 +192,6 @@ class _TypeVectors(KeptByType):
 
 @contextmanager
 def _exact() -> Iterator[None]:
-    """Without gradients, and in float32 where cuDNN would take fewer bits by itself."""
+    """A context without gradients, in float32 where cuDNN would use fewer bits by default."""
     with torch.no_grad(), torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
         yield

@@ -1,9 +1,9 @@
 """The steps of an LSTM on a GPU as one kernel for all of them, forward and backward, by Triton.
 
-A step of ours is tiny (50 numbers a sequence), and there are hundreds of them, one after another.
-cuDNN starts several kernels for each, and starting them takes longer than their work. Here a block
-of sequences stays with one multiprocessor from the first step to the last: its state never leaves
-the registers. Both directions run side by side.
+A step is tiny here (50 numbers per sequence), and there are hundreds of them in sequence. cuDNN
+launches several kernels for each, which takes longer than their work. Here a block of sequences
+stays on one multiprocessor from the first step to the last: its state never leaves the registers.
+Both directions run side by side.
 
 Numbers are stored in half precision, as cuDNN does it under autocast; state and sums are float32.
 """
@@ -17,7 +17,7 @@ import triton  # type: ignore[import-not-found,unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found,unused-ignore]
 from torch import Tensor
 
-_BLOCK = 16  # sequences of one multiprocessor: the fewest that its matrix unit takes
+_BLOCK = 16  # sequences per multiprocessor: the minimum of its matrix unit
 
 
 # Shapes: inputs (sequences, steps, 2, 4 * size), weight (2, 4 * size, size), hidden
@@ -67,7 +67,7 @@ def _forward(  # type: ignore[no-untyped-def]
     inside = (time < length)[:, None] & real
     i, f, g, o = _four(inputs + place * 4 * size + columns[None, :], size, inside)
     for step in range(steps):
-        # What the next step needs is loaded now, and is there when this one is done.
+        # The inputs of the next step are loaded now, to be there when this one is done.
         time += onwards
         next_place = place + 2 * onwards
         next_inside = (time < length)[:, None] & (step + 1 < steps) & real
@@ -78,8 +78,8 @@ def _forward(  # type: ignore[no-untyped-def]
         f = _sigmoid(tl.dot(before, of_forget, acc=f.to(tl.float32)))
         g = _tanh(tl.dot(before, of_cell, acc=g.to(tl.float32)))
         o = _sigmoid(tl.dot(before, of_output, acc=o.to(tl.float32)))
-        # Behind the end of a sequence its state is zero: forwards that is what is written there,
-        # backwards what it begins with.
+        # Behind the end of a sequence its state is zero: forwards these zeros are written there,
+        # backwards they are the initial state.
         cell = tl.where(inside, f * cell + i * g, 0.0)
         state = tl.where(inside, o * _tanh(cell), 0.0)
         kind = hidden.dtype.element_ty
@@ -178,7 +178,7 @@ class _Recurrence(torch.autograd.Function):
         changes = torch.empty_like(gates)
         arrays = (slopes[0].contiguous(), weight, lengths, cells, gates, changes, sequences, steps)
         _launch(_backward, sequences, size, *arrays)
-        before = torch.zeros_like(hidden)  # what each step came from
+        before = torch.zeros_like(hidden)  # the state before each step
         before[:, 1:, 0] = hidden[:, :-1, 0]
         before[:, :-1, 1] = hidden[:, 1:, 1]
         rows, columns = changes.view(-1, 2, 4 * size), before.view(-1, 2, size)
@@ -187,7 +187,7 @@ class _Recurrence(torch.autograd.Function):
 
 
 def recur(inputs: Tensor, weight: Tensor, lengths: Tensor) -> Tensor:
-    """(sequences, steps, 2, size): the hidden states of both directions; zeros behind the ends.
+    """The hidden states (sequences, steps, 2, size) of both directions; zeros behind the ends.
 
     `inputs` (sequences, steps, 2, 4 * size) are what each step adds to torch's four gates, `weight`
     (2, 4 * size, size) is the recurrent one of each direction, `lengths` (sequences,) end the

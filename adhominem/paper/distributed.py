@@ -5,8 +5,8 @@ process computes the loss of the whole batch: its own LEVs carry the gradient, t
 Summed over the processes, the network's gradients are those of one process with the joint
 batch; the layers behind the LEVs see everything and have the same gradient everywhere.
 
-Only the first process writes files. Whatever the course of the run depends on (a file that is
-there, a dev score) is what the first one says, or the others could wait for it forever.
+Only the first process writes files. Everything that the course of the run depends on (an existing
+file, a dev score) is decided by the first one; otherwise the others could wait forever.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Value = TypeVar("Value")
 
 @contextmanager
 def process_group(device: torch.device) -> Iterator[None]:
-    """Join the other processes meanwhile, if `torchrun` started this one."""
+    """A context in which this process is joined with the others, if `torchrun` started it."""
     if "RANK" not in os.environ or dist.is_initialized():
         yield
         return
@@ -47,18 +47,18 @@ def rank() -> int:
 
 
 def world_size() -> int:
-    """How many processes share a batch."""
+    """The number of processes that share a batch."""
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
 def wait() -> None:
-    """Wait until all processes are here."""
+    """Wait until all processes have reached this point."""
     if world_size() > 1:
         dist.barrier()
 
 
 def from_first(value: Value) -> Value:
-    """The value that the first process has, in every process."""
+    """The first process's value, in every process."""
     if world_size() == 1:
         return value
     box = [value]
@@ -67,15 +67,15 @@ def from_first(value: Value) -> Value:
 
 
 def local_pairs(pairs: int) -> IntArray:
-    """Which pairs of the joint batch this process encodes: one at least, or it had no gradient.
+    """The pairs of the joint batch that this process encodes: at least one, to have a gradient.
 
-    Of fewer pairs than processes, the last ones encode one that `gather_levs` leaves out.
+    With fewer pairs than processes, the last processes encode one that `gather_levs` leaves out.
     """
     return np.arange(rank(), max(pairs, rank() + 1), world_size()) % pairs
 
 
 def gather_levs(levs: Tensor, pairs: int) -> Tensor:
-    """(2 * local pairs, lev_size) to (2 * pairs, lev_size): everybody's, in the joint order."""
+    """All processes' LEVs (2 * pairs, lev_size) in the joint order, from local ones."""
     if world_size() == 1:
         return levs
     most = -(-pairs // world_size())
@@ -91,7 +91,7 @@ def gather_levs(levs: Tensor, pairs: int) -> Tensor:
 
 
 def reduce_gradients(network: nn.Module, whole: nn.Module) -> None:
-    """Sum the gradients of the network; average those of the rest, which are equal already."""
+    """Sum the gradients of the network; average the others, which are already equal."""
     if world_size() == 1:
         return
     inside = {id(parameter) for parameter in network.parameters()}

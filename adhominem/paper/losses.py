@@ -16,15 +16,15 @@ from torch import Tensor, nn
 from adhominem.paper.config import EncoderOptions, LossOptions
 from adhominem.paper.network import Batch, Masks, Network
 
-_STARTING_SCALE = 15.0  # of a cosine, in the softmax
+_STARTING_SCALE = 15.0  # of cosines in the softmax
 
 
 @dataclass(frozen=True)
 class PairLabels:
-    """What the losses know of a batch of pairs."""
+    """The labels of a batch of pairs."""
 
     same_author: Tensor  # (pairs,), bool
-    author: Tensor  # (2 * pairs,): who wrote the first documents, then the second ones
+    author: Tensor  # (2 * pairs,): of the first documents, then the second ones
 
 
 class SiameseModel(nn.Module):
@@ -40,11 +40,11 @@ class SiameseModel(nn.Module):
         self.cosine = CosineSoftmax() if loss.by_cosine else None
 
     def encode(self, batch: Batch, masks: Masks | None = None) -> Tensor:
-        """(documents, lev_size): the LEVs of a batch; with masks, as in training."""
+        """The LEVs (documents, lev_size) of a batch; with masks, as in training."""
         return self.network(batch, masks).levs  # type: ignore[no-any-return]
 
     def losses(self, levs: Tensor, labels: PairLabels) -> dict[str, Tensor]:
-        """Each loss as a mean over its pairs. LEVs: (2 * pairs, lev_size), the first ones first."""
+        """Each loss as a mean over its pairs, for LEVs (2 * pairs, lev_size), first ones first."""
         options = self.options
         pairs = len(levs) // 2
         losses: dict[str, Tensor] = {}
@@ -67,12 +67,12 @@ class SiameseModel(nn.Module):
         return losses
 
     def start_two_covariance(self, levs: Tensor) -> None:
-        """Begin with a tenth of the LEVs' variance between authors, the rest within, evenly.
+        """Initialise with a tenth of the LEVs' variance between authors, the rest within, evenly.
 
-        From the unit matrices it would take epochs to reach the scale of the LEVs. A fit to the
-        untrained network's LEVs would be too sure of itself: they say nothing of authors yet. They
-        may also lie so close together that the first steps leave their range; so the variance is
-        at least that of LEVs whose distances lie at the paper's tau, where the loss brings them.
+        From unit matrices it would take epochs to reach the scale of the LEVs. A fit to the
+        untrained network's LEVs would be overconfident: they are not yet informative about authors.
+        They may also lie so close together that the first steps leave their range; so the variance
+        is at least that of LEVs with distances at the paper's tau, where the loss brings them.
         """
         with torch.no_grad():
             self.two_covariance.author_mean.copy_(levs.mean(0))
@@ -86,30 +86,30 @@ class SiameseModel(nn.Module):
 
 
 def squared_distance(first: Tensor, second: Tensor) -> Tensor:
-    """(pairs, lev_size) twice to (pairs,): the paper's d, Eq. 2."""
+    """The squared distances (pairs,) of LEVs (pairs, lev_size): the paper's d, Eq. 2."""
     return (first - second).square().sum(1)
 
 
 def contrastive_loss(
     distance: Tensor, same_author: Tensor, same_threshold: float, different_threshold: float
 ) -> Tensor:
-    """(pairs,): the paper's loss with two thresholds on the squared distance, Eq. 3."""
+    """The paper's loss (pairs,) with two thresholds on the squared distance, Eq. 3."""
     too_far = (distance - same_threshold).clamp(min=0).square()  # (pairs,)
     too_near = (different_threshold - distance).clamp(min=0).square()  # (pairs,)
     return torch.where(same_author, too_far, too_near)
 
 
 def bayes_factor_loss(log_bayes_factor: Tensor, same_author: Tensor) -> Tensor:
-    """(pairs,): the cross entropy of Eq. 15 under even priors, Eq. 16."""
+    """The cross entropy (pairs,) of Eq. 15 under even priors, Eq. 16."""
     return nn.functional.binary_cross_entropy_with_logits(
         log_bayes_factor, same_author.to(log_bayes_factor.dtype), reduction="none"
     )
 
 
 def in_batch_loss(log_bayes_factors: Tensor, authors: Tensor) -> Tensor:
-    """A scalar: which second document of the same-author pairs is by the author of a first one?
+    """The loss (a scalar) of finding the second document by the author of each first document.
 
-    `log_bayes_factors` is (pairs, pairs), `authors` (pairs,) names who wrote the first documents.
+    `log_bayes_factors` is (pairs, pairs), `authors` (pairs,) are those of the first documents.
     """
     right = torch.eye(len(authors), dtype=torch.bool, device=authors.device)
     others = authors[:, None] != authors[None, :]  # (pairs, pairs)
@@ -118,10 +118,10 @@ def in_batch_loss(log_bayes_factors: Tensor, authors: Tensor) -> Tensor:
 
 
 class CosineSoftmax(nn.Module):
-    """A loss: which other document of a batch is by the same author, by the cosine of LEVs?
+    """The loss of finding a document's partner by the same author, by the cosine of LEVs.
 
-    The LEVs are moved to the mean of the batch, as a relevant population would do: where a batch
-    holds one corpus, what tells genres apart earns nothing. A scale is learnt.
+    The LEVs are centred on the mean of the batch, as by a relevant population: if a batch holds one
+    corpus, differences between genres are not rewarded. A scale is learnt.
     """
 
     def __init__(self) -> None:
@@ -129,10 +129,10 @@ class CosineSoftmax(nn.Module):
         self.log_scale = nn.Parameter(torch.tensor(_STARTING_SCALE).log())
 
     def forward(self, levs: Tensor, authors: Tensor, same_author: Tensor) -> Tensor:
-        """A scalar, of LEVs (2 * pairs, lev_size), the first documents first.
+        """The loss (a scalar) of LEVs (2 * pairs, lev_size), the first documents first.
 
-        `authors` (2 * pairs,) wrote them, `same_author` is (pairs,). Each document of a same-author
-        pair is a question; all documents of other authors are wrong answers.
+        `authors` is (2 * pairs,), `same_author` (pairs,). Each document of a same-author pair is a
+        question; all documents of other authors are wrong answers.
         """
         pairs = len(same_author)
         units = nn.functional.normalize(levs - levs.mean(0), dim=1)  # (2 * pairs, lev_size)
@@ -147,11 +147,11 @@ class CosineSoftmax(nn.Module):
 
 
 class TwoCovarianceLayer(nn.Module):
-    """log Bayes factors of pairs of LEVs, differentiable in all its parameters.
+    """The two-covariance model as a layer, differentiable in all its parameters.
 
-    The small matrices are worked on in float64: with float32, the two log determinants of a
-    hundred dimensions cancel to nothing. And on the CPU: a GPU has a hundred kernels to start for
-    them, and waits after each factorisation to see whether there is one.
+    The small matrices are computed in float64, since in float32 the two log determinants of a
+    hundred dimensions cancel out, and on the CPU, since a GPU would launch a hundred kernels for
+    them and wait after each factorisation to see whether it succeeded.
     """
 
     def __init__(self, lev_size: int) -> None:
@@ -166,7 +166,7 @@ class TwoCovarianceLayer(nn.Module):
 
     @torch.no_grad()
     def entropies(self) -> tuple[float, float]:
-        """Those of the between- and of the within-author Gaussian, in nats: Eq. 18."""
+        """The entropies of the between- and within-author Gaussian, in nats: Eq. 18."""
         constant = 0.5 * self.author_mean.numel() * math.log(2 * math.pi * math.e)
         between, within = (
             constant - float(factor.diagonal().log().sum()) for factor in self.factors()
@@ -174,19 +174,19 @@ class TwoCovarianceLayer(nn.Module):
         return between, within
 
     def forward(self, first: Tensor, second: Tensor) -> Tensor:
-        """(pairs, lev_size) twice to (pairs,): the log Bayes factor of each pair."""
+        """The log Bayes factor (pairs,) of each pair of LEVs (pairs, lev_size)."""
         alone1, alone2, crossed, y2, constant = self._terms(first, second)
         return (alone1 + alone2 + 2 * (crossed * y2).sum(1) + constant).to(first)
 
     def matrix(self, first: Tensor, second: Tensor) -> Tensor:
-        """(n, lev_size) and (m, lev_size) to (n, m): the log Bayes factor of each with each."""
+        """The log Bayes factors (n, m) of LEVs (n, lev_size) with LEVs (m, lev_size)."""
         alone1, alone2, crossed, y2, constant = self._terms(first, second)
         return (alone1[:, None] + alone2 + 2 * crossed @ y2.T + constant).to(first)
 
     def _terms(self, first: Tensor, second: Tensor) -> tuple[Tensor, ...]:
-        """y1' Gamma y1, y2' Gamma y2, y1' Lambda, y2 and kappa (as corrected), of centred LEVs.
+        """y1' Gamma y1, y2' Gamma y2, y1' Lambda, y2 and kappa (as corrected), for centred LEVs.
 
-        A shift of all LEVs and the mean changes nothing; without a mean, rho vanishes. Only
+        Shifting all LEVs and the mean changes nothing; without a mean, rho vanishes. Only
         differences of covariances enter, each taken in the coordinates where W is the identity:
         W(B + nW)^-1 W = C (F + n)^-1 C' with W = CC' and F = C^-1 B C^-T.
         """

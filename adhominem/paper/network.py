@@ -40,15 +40,15 @@ class Batch:
     tokens: Tensor  # (windows, tokens): indices into the types; anything behind the end
     token_counts: Tensor  # (windows,): tokens in each window
     window_documents: Tensor  # (windows,): the document of each window
-    window_positions: Tensor  # (windows,): which window of its document it is
+    window_positions: Tensor  # (windows,): index of the window in its document
     max_windows: int  # of the longest document
-    topic_words: Tensor  # (topic tokens,): vocabulary ids of all topics' tokens in a row
+    topic_words: Tensor  # (topic tokens,): vocabulary ids of all topics' tokens
     topic_documents: Tensor  # (topic tokens,): the document of each
     documents: int
 
 
 def on_device(values: npt.NDArray[np.integer], device: torch.device) -> Tensor:
-    """Whole numbers as int64 on a device; nothing waits until they are there."""
+    """Integers as int64 on a device, sent without waiting."""
     tensor = torch.from_numpy(np.ascontiguousarray(values, dtype=np.int64))
     if device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
@@ -57,7 +57,7 @@ def on_device(values: npt.NDArray[np.integer], device: torch.device) -> Tensor:
 
 @dataclass(frozen=True)
 class EncodedBatch:
-    """The LEVs of a batch, and where the network looked."""
+    """The LEVs of a batch, and the network's attention."""
 
     levs: Tensor  # (documents, lev_size)
     token_attention: Tensor  # (windows, 1 + tokens): the contextual prefix first
@@ -67,8 +67,8 @@ class EncodedBatch:
 class Masks:
     """Variational dropout: one mask for all steps of a document, or of both documents of a pair.
 
-    `rows` says which mask each document takes, of `count`. The masks come from a generator of the
-    caller's, so that a step can be repeated, and shared between processes.
+    `rows` is the index of each document's mask among `count`. The masks come from the caller's
+    generator, so that a step can be repeated, and shared between processes.
     """
 
     def __init__(self, rows: Tensor, count: int, generator: torch.Generator) -> None:
@@ -77,7 +77,7 @@ class Masks:
         self._generator = generator
 
     def draw(self, size: int, dropout: float) -> Tensor:
-        """(documents, size): zeros, and 1 / (1 - dropout) for what is kept."""
+        """A mask (documents, size) of zeros, and 1 / (1 - dropout) for numbers that are kept."""
         if not dropout:
             return torch.ones(len(self._rows), size, device=self._rows.device)
         shape = (self._count, size)
@@ -86,7 +86,7 @@ class Masks:
 
 
 class CharacterCNN(nn.Module):
-    """The characters of a token type to a vector; padding never wins the maximum."""
+    """A CNN from the characters of a token type to a vector, ignoring padding."""
 
     def __init__(self, characters: int, options: EncoderOptions) -> None:
         super().__init__()
@@ -100,21 +100,21 @@ class CharacterCNN(nn.Module):
         )
 
     def forward(self, characters: Tensor) -> Tensor:
-        """(types, characters) to (types, filters)."""
-        # A product of matrices, not the layer's convolution: cuDNN would search for the best way to
-        # do that for each new number of types, which takes longer than to do it.
+        """The vectors (types, filters) of character ids (types, characters)."""
+        # A product of matrices, not the layer's convolution: cuDNN would search for the best
+        # algorithm for each new number of types, which takes longer than the convolution.
         beside = self.width - 1
         embedded = self.embedding(characters)  # (types, characters, size)
         embedded = nn.functional.pad(embedded, (0, 0, beside, beside))
         places = characters.shape[1] + beside
-        # (types, places, width * size): what a filter sees from each place on.
+        # (types, places, width * size): the input of a filter at each place.
         fields = torch.cat([embedded[:, at : at + places] for at in range(self.width)], dim=2)
         weight = self.convolution.weight.transpose(1, 2).flatten(1)  # (filters, width * size)
         convolved = nn.functional.linear(fields, weight, self.convolution.bias)
         convolved = torch.tanh(convolved)  # (types, places, filters)
         count = (characters != PADDING).sum(1, keepdim=True)  # (types, 1)
         place = torch.arange(places, device=convolved.device)
-        beyond = place >= count + beside  # (types, places): sees padding alone
+        beyond = place >= count + beside  # (types, places): only padding
         return convolved.masked_fill(beyond[:, :, None], -2.0).amax(1)  # tanh is above -1
 
 
@@ -123,21 +123,21 @@ def _has_triton() -> bool:
     return find_spec("triton") is not None
 
 
-_LARGEST_IN_ONE_KERNEL = 64  # hidden size: weights of more do not fit into a multiprocessor
+_LARGEST_IN_ONE_KERNEL = 64  # hidden size: larger weights do not fit into a multiprocessor
 _ALIGNED = 8  # numbers in half precision: products of matrices with other sizes are slower
 
 
 def _aligned(values: Tensor) -> Tensor:
-    """(..., size), in half precision and filled up with zeros."""
+    """The values (..., size) in half precision, padded with zeros."""
     return nn.functional.pad(values.half(), (0, -values.shape[-1] % _ALIGNED))
 
 
 class MaskedBiLSTM(nn.Module):
     """A bidirectional LSTM for sequences padded at the end, without packing them.
 
-    An added input says "padding": its weight closes the input gate, so the state stays
-    exactly zero until the first real step, in both directions. The weight's own
-    gradient is exactly zero, so training leaves it alone.
+    An added input marks padding: its weight closes the input gate, so the state stays exactly zero
+    until the first real step, in both directions. The gradient of this weight is exactly zero, so
+    training does not change it.
     """
 
     _CLOSED = -1e4
@@ -161,7 +161,7 @@ class MaskedBiLSTM(nn.Module):
                         weight[3 * size :] = 1.0  # output
 
     def forward(self, inputs: Tensor, inside: Tensor) -> Tensor:
-        """(sequences, steps, input_size) and a mask (sequences, steps) to (..., 2 * size)."""
+        """Hidden states (..., 2 * size) of inputs (sequences, steps, input_size) with a mask."""
         if self.in_one_kernel(inputs):
             return self._in_one_kernel(inputs, inside)
         padding = (~inside).to(inputs.dtype)[..., None]
@@ -169,15 +169,15 @@ class MaskedBiLSTM(nn.Module):
         return self.lstm(torch.cat([cleared, padding], dim=2))[0]  # type: ignore[no-any-return]
 
     def in_one_kernel(self, inputs: Tensor) -> bool:
-        """Whether it runs in half precision by `device_recurrence`: where training uses a GPU."""
+        """Whether `device_recurrence` runs this in half precision, as in training on a GPU."""
         small = self.lstm.hidden_size <= _LARGEST_IN_ONE_KERNEL
         return small and inputs.is_cuda and torch.is_autocast_enabled("cuda") and _has_triton()
 
     def _in_one_kernel(self, inputs: Tensor, inside: Tensor) -> Tensor:
-        """What `forward` returns, in half precision, faster, and without the input for padding."""
+        """The result of `forward` in half precision, faster and without the input for padding."""
         from adhominem.paper.device_recurrence import recur
 
-        weight, recurrent, bias, more_bias = (  # of both directions
+        weight, recurrent, bias, more_bias = (  # both directions
             torch.cat([value for name, value in self.lstm.named_parameters() if part in name])
             for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         )
@@ -197,7 +197,7 @@ class MaskedBiLSTM(nn.Module):
 
 
 class Attention(nn.Module):
-    """Additive attention: v' tanh(W h + b), a softmax over the steps inside, the weighted mean."""
+    """Additive attention: v' tanh(W h + b), a softmax over unmasked steps, the weighted mean."""
 
     def __init__(self, input_size: int, size: int) -> None:
         super().__init__()
@@ -205,7 +205,7 @@ class Attention(nn.Module):
         self.score = nn.Linear(size, 1, bias=False)
 
     def forward(self, steps: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
-        """(sequences, steps, size) to (sequences, size), and the weights (sequences, steps)."""
+        """The means (sequences, size) of steps (sequences, steps, size), and the weights."""
         scores = self.score(torch.tanh(self.hidden(steps))).squeeze(2).float()  # (sequences, steps)
         weights = torch.softmax(scores.masked_fill(~inside, -torch.inf), dim=1)
         return (weights.to(steps.dtype)[:, None, :] @ steps).squeeze(1), weights
@@ -232,7 +232,7 @@ class Network(nn.Module):
         self.lev = nn.Linear(2 * options.document_lstm_size, options.lev_size)
 
     def start_with(self, vectors: WordVectors) -> None:
-        """Take over word vectors where there are any, at the scale of the random ones."""
+        """Initialise word vectors with known ones, at the scale of the random ones."""
         rows = torch.from_numpy(vectors.vectors[vectors.known])
         with torch.no_grad():
             self.word_vectors.weight[torch.from_numpy(vectors.known)] = rows * (
@@ -250,11 +250,11 @@ class Network(nn.Module):
         return EncodedBatch(levs, token_attention, window_attention)
 
     def type_vectors(self, words: Tensor, characters: Tensor) -> Tensor:
-        """(types, word_vector_size + filters): each token type once, however often it occurs."""
+        """The vectors (types, word_vector_size + filters) of distinct token types."""
         return torch.cat([self.word_vectors(words), self.characters(characters)], dim=1)
 
     def prefix_vectors(self, batch: Batch) -> Tensor:
-        """(documents, word_vector_size + filters): the mean word vector of the topic's tokens."""
+        """The mean word vectors of topics' tokens (documents, word_vector_size + filters)."""
         vectors = self.word_vectors(batch.topic_words)  # (topic tokens, size)
         numbers = torch.arange(batch.documents, device=vectors.device)
         owned = (numbers[:, None] == batch.topic_documents).to(vectors.dtype)  # (documents, tokens)
@@ -265,11 +265,11 @@ class Network(nn.Module):
     def window_vectors(
         self, types: Tensor, prefixes: Tensor, batch: Batch, masks: Masks | None
     ) -> tuple[Tensor, Tensor]:
-        """(windows, 2 * window_lstm_size), and the attention (windows, 1 + tokens)."""
+        """Window vectors (windows, 2 * window_lstm_size); attention (windows, 1 + tokens)."""
         owner = batch.window_documents
         table = torch.cat([types, prefixes.to(types.dtype)])  # (types + documents, size)
         if self.window_lstm.in_one_kernel(table):
-            table = _aligned(table)  # as the LSTM takes them: half as much to move
+            table = _aligned(table)  # in the LSTM's precision: half as much to move
         rows = torch.cat([types.shape[0] + owner[:, None], batch.tokens], dim=1)
         steps = nn.functional.embedding(rows, table)  # (windows, 1 + tokens, size)
         place = torch.arange(steps.shape[1], device=steps.device)
@@ -294,10 +294,10 @@ class Network(nn.Module):
         shape: tuple[int, int],
         masks: Masks | None,
     ) -> tuple[Tensor, Tensor]:
-        """(documents, lev_size), and the attention (documents, windows).
+        """The LEVs (documents, lev_size), and the attention (documents, windows).
 
-        `place` says the document of each window and which of its windows it is; `shape` is how many
-        documents there are, and how many windows the longest has.
+        `place` has each window's document and its index there; `shape` is the number of documents
+        and the largest number of windows.
         """
         grid = windows.new_zeros(*shape, windows.shape[1])
         grid = grid.index_put(place, windows)  # (documents, windows, size)

@@ -1,9 +1,9 @@
 """The trained network at inference: documents to LEVs on a CPU, without torch.
 
-The same computation as `network.Network` (a test compares them), arranged so that
-nothing is done twice: what the window BiLSTM gets to see of a token is computed once per token
-type and kept, and the windows of many documents go through the recurrence together, sorted by
-length, so that no step is spent on padding.
+The computation equals that of `network.Network` (a test compares them), but nothing is done
+twice: the input of the window BiLSTM is computed once per token type and kept, and the windows of
+many documents go through the recurrence together, sorted by length, so that no step is spent on
+padding.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
 from adhominem.arrays import Array32, IntArray
-from adhominem.paper.recurrence import Pooling, Product, Sequences, Weights
+from adhominem.paper.recurrence import Kernel, Pooling, Product, Sequences, Weights, choose_kernel
 from adhominem.text.by_type import Growing, KeptByType
 from adhominem.text.tokenizer import Lexicon, Numbered
 from adhominem.text.vocabulary import (
@@ -29,16 +29,21 @@ from adhominem.text.vocabulary import (
     spread_windows,
 )
 
-_MOST_TYPES = 1 << 16  # kept, some 100 MB; then it forgets them all and starts again
+_MOST_TYPES = 1 << 16  # some 100 MB; then the tables are emptied
 _MOST_CHARACTERS = 1 << 20  # of their spellings
 _TYPES_AT_ONCE = 4_096
 
 
 class TypeInputs(KeptByType):
-    """Token types to the inputs of the gates, in both directions."""
+    """The inputs of the gates in both directions, for each token type."""
 
     def __init__(
-        self, weights: Weights, vocabulary: Vocabulary, weight: Array32, bias: Array32
+        self,
+        weights: Weights,
+        vocabulary: Vocabulary,
+        weight: Array32,
+        bias: Array32,
+        kernel: Kernel,
     ) -> None:
         self._vocabulary = vocabulary
         self._word_vectors = weights["word_vectors.weight"]
@@ -48,12 +53,13 @@ class TypeInputs(KeptByType):
         self._filters = np.ascontiguousarray(filters.transpose(2, 1, 0)).reshape(-1, len(filters))
         self._filter_bias = weights["characters.convolution.bias"]
         # (word, inputs), (filters, inputs) and (inputs,)
-        of_words, of_filters = np.split(weight, [self._word_vectors.shape[1]])
-        self._times_word_weight, self._times_filter_weight = Product(of_words), Product(of_filters)
-        self._filtered = Product(self._filters)
+        words, spellings = np.split(weight, [self._word_vectors.shape[1]])
+        self._times_word_weight = Product(words, kernel)
+        self._times_filter_weight = Product(spellings, kernel)
+        self._filtered = Product(self._filters, kernel)
         self._bias = bias
         # (inputs,) each: most types are unknown words, and most documents have no topic.
-        self._of_unknown, self._of_no_topic = self._inputs(
+        self._unknown_inputs, self._no_topic_inputs = self._inputs(
             np.stack([self._word_vectors[UNKNOWN], weights["no_topic"]])
         )
         super().__init__()
@@ -63,7 +69,7 @@ class TypeInputs(KeptByType):
 
     def _clear(self) -> None:
         half = len(self._bias) // 2
-        # For each direction: contiguous, or each step would copy it.
+        # Per direction, contiguous: otherwise each step would copy it.
         self._tables = Growing((half,), np.float32), Growing((half,), np.float32)
 
     def look_up(
@@ -82,41 +88,41 @@ class TypeInputs(KeptByType):
             part = types[at : at + _TYPES_AT_ONCE]
             spelled = self._spellings(self._vocabulary.character_ids(part))
             inputs = self._times_filter_weight(spelled)
-            inputs += self._of_words(self._vocabulary.token_ids(part))
+            inputs += self._word_inputs(self._vocabulary.token_ids(part))
             for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
                 table.add(half)
 
     def _inputs(self, vectors: Array32) -> Array32:
-        """(vectors, inputs): what word vectors add, with the bias."""
+        """The inputs (vectors, inputs) from word vectors, with the bias."""
         return self._times_word_weight(vectors) + self._bias
 
-    def _of_words(self, ids: npt.NDArray[np.int32]) -> Array32:
-        """(types, inputs): what the word vectors of these ids add."""
-        inputs = np.repeat(self._of_unknown[None], len(ids), axis=0)
+    def _word_inputs(self, ids: npt.NDArray[np.int32]) -> Array32:
+        """The inputs (types, inputs) from the word vectors of these ids."""
+        inputs = np.repeat(self._unknown_inputs[None], len(ids), axis=0)
         known = np.flatnonzero(ids != UNKNOWN)
         if len(known):
             inputs[known] = self._inputs(self._word_vectors[ids[known]])
         return inputs
 
     def _spellings(self, characters: npt.NDArray[np.int32]) -> Array32:
-        """(types, filters): the CNN of ids (types, characters); padding never is the maximum."""
+        """The CNN's output (types, filters) for ids (types, characters), ignoring padding."""
         beside = self._width - 1
         padded = np.pad(characters, ((0, 0), (beside, beside)), constant_values=PADDING)
         vectors = self._character_vectors[padded]  # (types, characters + 2 * beside, size)
         places = characters.shape[1] + beside
-        # (types, places, size * width): what a filter sees from each place on, in a row.
+        # (types, places, size * width): the input of a filter at each place, flattened.
         fields = sliding_window_view(vectors.reshape(len(vectors), -1), self._filters.shape[0], 1)
         fields = np.ascontiguousarray(fields[:, :: vectors.shape[2]])
         filtered = self._filtered(fields.reshape(-1, fields.shape[2]))
         filtered = filtered.reshape(len(vectors), places, -1)  # (types, places, filters)
         count = (characters != PADDING).sum(axis=1)
-        beyond = np.arange(places) >= (count + beside)[:, None]  # sees padding alone
+        beyond = np.arange(places) >= (count + beside)[:, None]  # only padding
         filtered[beyond] = -np.inf
         return np.asarray(np.tanh(filtered.max(axis=1) + self._filter_bias))  # tanh rises
 
     def prefixes(self, topics: Sequence[Sequence[str]]) -> tuple[Array32, Array32]:
-        """(documents, inputs) for each direction: the mean word vector of each topic's tokens."""
-        inputs = np.repeat(self._of_no_topic[None], len(topics), axis=0)
+        """The inputs (documents, inputs) per direction from the mean word vectors of topics."""
+        inputs = np.repeat(self._no_topic_inputs[None], len(topics), axis=0)
         given = [at for at, topic in enumerate(topics) if len(topic)]
         if given:
             ids = [self._vocabulary.token_ids(topics[at]) for at in given]
@@ -127,17 +133,17 @@ class TypeInputs(KeptByType):
         return np.ascontiguousarray(first), np.ascontiguousarray(second)
 
 
-_WINDOWS_AT_ONCE = 256  # in one recurrence: its state fits into a core's cache
+_WINDOWS_AT_ONCE = 256  # in one recurrence, whose state fits into a core's cache
 _VARIANTS_AT_ONCE = 128  # of a document, through its second BiLSTM
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """The LEVs of some documents, and where the network looked."""
+class NetworkOutput:
+    """The LEVs of some documents, and the network's attention."""
 
     levs: Array32  # (documents, lev_size)
     windows: WindowTable
-    window_vectors: Array32  # (windows, size): what the first BiLSTM makes of them
+    window_vectors: Array32  # (windows, size): output of the first BiLSTM
     token_attention: Array32  # (windows, 1 + tokens): the contextual prefix first
     window_attention: Array32  # (documents, windows)
 
@@ -156,13 +162,14 @@ class Runtime:
     ) -> None:
         self._windows = windows
         self._threads = threads
-        self._pool_tokens = Pooling(weights, "window_lstm", "token_attention")
-        self._pool_windows = Pooling(weights, "document_lstm", "window_attention")
-        self._times_lev_weight = Product(weights["lev.weight"].T)
+        kernel = choose_kernel()
+        self._pool_tokens = Pooling(weights, "window_lstm", "token_attention", kernel)
+        self._pool_windows = Pooling(weights, "document_lstm", "window_attention", kernel)
+        self._times_lev_weight = Product(weights["lev.weight"].T, kernel)
         self._lev_bias = weights["lev.bias"]
-        self._times_window_weight = Product(self._pool_windows.lstm.weight)
+        self._times_window_weight = Product(self._pool_windows.lstm.weight, kernel)
         lstm = self._pool_tokens.lstm
-        self._types = TypeInputs(weights, vocabulary, lstm.weight, lstm.bias)
+        self._types = TypeInputs(weights, vocabulary, lstm.weight, lstm.bias, kernel)
 
     @property
     def lev_size(self) -> int:
@@ -172,13 +179,13 @@ class Runtime:
     def encode(
         self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
     ) -> Array32:
-        """(documents, lev_size): the LEVs of tokenized documents with tokenized topics."""
+        """The LEVs (documents, lev_size) of tokenized documents with tokenized topics."""
         return self.encode_numbered(Numbered.of(documents), topics)
 
     def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
-        """(documents, lev_size): the LEVs of documents whose tokens are numbers."""
+        """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
         levs = np.zeros((len(texts.documents), len(self._lev_bias)), dtype=np.float32)
-        order = np.argsort(-texts.lengths, kind="stable")  # like lengths together, longest first
+        order = np.argsort(-texts.lengths, kind="stable")  # similar lengths together, longest first
         for at in range(0, len(order), self._documents_at_once):
             rows = order[at : at + self._documents_at_once]
             levs[rows] = self._attend(texts.chosen(rows), [topics[n] for n in rows]).levs
@@ -190,16 +197,16 @@ class Runtime:
         topic: Sequence[str],
         starts: IntArray,
         times: IntArray,
-        attention: Encoded | None = None,
+        attention: NetworkOutput | None = None,
     ) -> Array32:
-        """(variants, lev_size): the LEVs of a document with passages left out or repeated.
+        """The LEVs (variants, lev_size) of a document with passages left out or repeated.
 
-        Passages begin at the tokens `starts` (passages,); `times` (variants, passages) says how
-        often each is there. All ones is the document itself; something must be left of each.
+        Passages begin at the tokens `starts` (passages,); `times` (variants, passages) is how often
+        each occurs. All ones is the document itself; no variant may be empty.
 
-        Where the passages are those of its windows, a window that is left out is one that the
-        second BiLSTM does not get to see, and the first BiLSTM has run but once: `attention` is
-        what `attend` returned for this document alone, if it has been called.
+        If the passages are those of the document's windows, windows are only left out of the input
+        of the second BiLSTM, and the first BiLSTM runs once: `attention` is the result of `attend`
+        for this document alone, if available.
         """
         table = spread_windows(np.array([len(tokens)]), self._windows)
         if not np.array_equal(starts, table.starts):
@@ -221,17 +228,17 @@ class Runtime:
 
     def attend(
         self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
-    ) -> Encoded:
-        """The LEVs of a few documents, the longest first, and the attention."""
+    ) -> NetworkOutput:
+        """The LEVs of a few documents, the longest first, with the attention."""
         return self._attend(Numbered.of(documents), topics)
 
-    def _attend(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Encoded:
+    def _attend(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> NetworkOutput:
         lengths = texts.lengths
         table = spread_windows(lengths, self._windows)
         places = table.token_places(lengths, self._windows.width)
         vectors, attention = self._window_vectors(texts, topics, table, places)
         levs, window_attention = self._document_vectors(vectors, np.bincount(table.documents))
-        return Encoded(levs, table, vectors, attention, window_attention)
+        return NetworkOutput(levs, table, vectors, attention, window_attention)
 
     def _window_vectors(
         self,
@@ -240,7 +247,7 @@ class Runtime:
         table: WindowTable,
         places: IntArray,
     ) -> tuple[Array32, Array32]:
-        """(windows, size), and the attention (windows, 1 + tokens), of tokens at these places."""
+        """Window vectors (windows, size) and attention (windows, 1 + tokens) of these tokens."""
         numbers = texts.row[places]  # (windows, tokens)
         rows, tables = self._types.look_up(texts.lexicon, numbers.ravel())
         # (windows, 1 + tokens): first comes the prefix of a window's document, from another table.
@@ -250,7 +257,7 @@ class Runtime:
         attention = np.empty(rows.shape, dtype=np.float32)
 
         def run(chosen: IntArray) -> None:
-            """Some windows, the longest first."""
+            """Run some windows, the longest first."""
             windows = Sequences(
                 tables=tables, heads=prefixes, rows=rows[chosen], lengths=1 + table.counts[chosen]
             )
@@ -261,18 +268,18 @@ class Runtime:
         if self._threads == 1 or len(pieces) == 1:
             for piece in pieces:
                 run(piece)
-        else:  # both kernels let go of the interpreter while they compute
+        else:  # both kernels release the interpreter's lock
             with ThreadPoolExecutor(self._threads) as pool:
                 list(pool.map(run, pieces))
         return vectors, attention
 
     def _document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
-        """(documents, lev_size) and (documents, windows), of documents with ever fewer windows."""
+        """LEVs (documents, lev_size) and attention (documents, windows), most windows first."""
         lstm = self._pool_windows.lstm
         inputs = self._times_window_weight(windows) + lstm.bias
         first, second = (np.ascontiguousarray(half) for half in np.split(inputs, 2, axis=1))
         begins = np.cumsum(lengths) - lengths  # (documents,)
-        # (documents, windows): behind a document's end stands its last window once more.
+        # (documents, windows): padded with the document's last window.
         rows = begins[:, None] + np.minimum(np.arange(lengths.max()), lengths[:, None] - 1)
         documents, attention = self._pool_windows(
             Sequences(tables=(first, second), rows=rows, lengths=lengths)
@@ -281,7 +288,7 @@ class Runtime:
 
 
 def spliced(tokens: Sequence[str], starts: IntArray, times: IntArray) -> list[list[str]]:
-    """The tokens of each variant, one after another: the plain way to vary a document."""
+    """The tokens of each variant of a document."""
     ends = np.append(starts[1:], len(tokens))
     passages = [tokens[start:end] for start, end in zip(starts, ends, strict=True)]
     return [

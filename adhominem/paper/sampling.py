@@ -1,11 +1,12 @@
-"""New pairs out of the same documents in every epoch: the paper's draw, and what goes beyond it.
+"""New pairs from the same documents in every epoch: the paper's algorithms, and options.
 
-Algorithms 1-3 have the paper's names. Group 1 holds single documents, at most one an author;
+Algorithms 1-3 have the paper's names. Group 1 holds single documents, at most one per author;
 group 2 holds authors with at least two documents left. Each document is used at
 most once, and every round uses up at least two, so sampling always ends.
 
-The options beyond it (`PairOptions`) keep the promises of these algorithms: no wrong label, the
-same pairs for the same seed and epoch, and, but for `even_corpora`, no document twice in an epoch.
+The further options (`PairOptions`) keep the guarantees of these algorithms: no wrong label,
+reproducible pairs for a seed and epoch and, except with `even_corpora`, no document twice in an
+epoch.
 """
 
 from __future__ import annotations
@@ -47,17 +48,17 @@ class DrawnPairs:
 
     @property
     def same_author_count(self) -> int:
-        """How many of the pairs are by one author."""
+        """The number of same-author pairs."""
         return int(self.same_author.sum())
 
     @property
     def different_author_count(self) -> int:
-        """How many of the pairs are by two authors."""
+        """The number of different-author pairs."""
         return len(self) - self.same_author_count
 
     @classmethod
     def join(cls, *parts: DrawnPairs) -> DrawnPairs:
-        """All pairs of several draws, in their order."""
+        """The pairs of several draws, in order."""
         return cls(
             np.concatenate([part.first for part in parts]),
             np.concatenate([part.second for part in parts]),
@@ -66,7 +67,7 @@ class DrawnPairs:
 
 
 class Group1:
-    """At most one document an author; each operation in constant time."""
+    """At most one document per author, with all operations in constant time."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[int, int]] = []  # (author, document)
@@ -79,7 +80,7 @@ class Group1:
         return author in self._seat
 
     def add(self, author: int, document: int) -> None:
-        """Add the document of an author who has none here."""
+        """Add a document of an author who has none here."""
         self._seat[author] = len(self._entries)
         self._entries.append((author, document))
 
@@ -111,7 +112,7 @@ def draw(items: list[Item], uniform: Random) -> Item:
 def make_two_groups(
     documents_by_author: list[list[int]], uniform: Random
 ) -> tuple[Group1, list[tuple[int, list[int]]]]:
-    """Algorithm 1. Of an odd number of documents, one at random goes to group 1."""
+    """Algorithm 1: groups 1 and 2; of an odd number of documents, a random one is in group 1."""
     group1 = Group1()
     group2: list[tuple[int, list[int]]] = []  # (author, documents)
     for author, documents in enumerate(documents_by_author):
@@ -124,13 +125,13 @@ def make_two_groups(
 
 
 def sample_pairs(author: npt.NDArray[np.integer], rng: random.Random) -> DrawnPairs:
-    """Algorithm 3: pairs of documents, given the author of each, in the order they are drawn."""
+    """Algorithm 3: pairs of documents, given the author of each, in the order of drawing."""
     uniform = rng.random
     group1, group2 = make_two_groups(_documents_by_author(author), uniform)
     pairs: list[tuple[int, int, bool]] = []
 
     def clean_after_sampling(writer: int, documents: list[int]) -> None:
-        """Algorithm 2: where the documents that an author has left go."""
+        """Algorithm 2: move an author's remaining documents to their group."""
         if len(documents) > 1:
             group2.append((writer, documents))
         elif documents and writer in group1:
@@ -155,7 +156,7 @@ def sample_pairs(author: npt.NDArray[np.integer], rng: random.Random) -> DrawnPa
 
 
 def _documents_by_author(author: npt.NDArray[np.integer]) -> list[list[int]]:
-    """The documents of each author, the authors in the order of their numbers."""
+    """The documents of each author, in the order of the authors' indices."""
     order = np.argsort(author, kind="stable")
     borders = np.flatnonzero(np.diff(author[order])) + 1
     return [part.tolist() for part in np.split(order, borders)] if len(author) else []
@@ -163,12 +164,12 @@ def _documents_by_author(author: npt.NDArray[np.integer]) -> list[list[int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class PairOptions(Options):
-    """What pairs an epoch may hold. The default is the paper's.
+    """The pairs of an epoch. The defaults are the paper's.
 
-    balanced                  as many same-author as different-author pairs
-    same_author_across        "work" or "topic": only pairs from two different ones;
+    balanced                  equal numbers of same-author and different-author pairs
+    same_author_across        "work" or "topic": same-author pairs come from two different ones;
                               documents where it is unknown make no same-author pair
-    different_authors_within  "topic" or "corpus": only pairs from one and the same;
+    different_authors_within  "topic" or "corpus": different-author pairs share it;
                               documents without a topic pair within their corpus
     one_corpus_batches        every batch holds pairs of one corpus; different-author pairs are
                               then drawn within a corpus at least
@@ -188,7 +189,7 @@ class PairOptions(Options):
 
     @property
     def within(self) -> str:
-        """What a different-author pair must share: a topic, a corpus, or nothing."""
+        """The label that a different-author pair must share: a topic, a corpus, or none."""
         return self.different_authors_within or ("corpus" if self.one_corpus_batches else "")
 
 
@@ -218,7 +219,7 @@ def draw_epoch(
 
 
 def _draw(labels: Labels, seed: str, rng: np.random.Generator, options: PairOptions) -> DrawnPairs:
-    """The paper's draw; the options then pair the drawn documents again."""
+    """A draw by the paper's algorithms, paired again according to the options."""
     pairs = sample_pairs(labels.author, random.Random(seed))
     same, different = pairs[pairs.same_author], pairs[~pairs.same_author]
     if options.same_author_across:
@@ -232,7 +233,7 @@ def _draw(labels: Labels, seed: str, rng: np.random.Generator, options: PairOpti
 
 
 def why_no_pairs(labels: Labels, options: PairOptions) -> str:
-    """Why these labels and options make no pair, as a part of a message."""
+    """The reason why these labels and options make no pair, as part of a message."""
     across = options.same_author_across
     if across and (getattr(labels, across) == UNKNOWN_LABEL).all():
         return f"same_author_across is '{across}', but no document has a {across}: leave it out"
@@ -294,13 +295,13 @@ def _rematch_same(
 def _match_different(
     documents: IntArray, labels: Labels, options: PairOptions, rng: np.random.Generator
 ) -> DrawnPairs:
-    """Documents paired between authors, within their topic or corpus where the options say so."""
+    """Different-author pairs of documents, within a topic or corpus if the options say so."""
     within = np.zeros(len(documents), np.int64)
     if options.within:
         within = labels.corpus[documents].astype(np.int64)
     if options.within == "topic":
         topics = len(labels.topic_names) + 1
-        within = within * topics + labels.topic[documents] + 1  # no topic: a group a corpus
+        within = within * topics + labels.topic[documents] + 1  # no topic: one group per corpus
     first, second = match_apart(within, labels.author[documents], rng)
     return DrawnPairs(documents[first], documents[second], np.zeros(len(first), bool))
 
@@ -312,7 +313,7 @@ def _balance(
     options: PairOptions,
     rng: np.random.Generator,
 ) -> tuple[DrawnPairs, DrawnPairs]:
-    """Turn half of the surplus of same-author pairs into others; then cut to the smaller class."""
+    """Balanced pairs: half of surplus same-author pairs are mixed; the larger class is cut."""
     same, different = same[rng.permutation(len(same))], different[rng.permutation(len(different))]
     turned = max(0, (len(same) - len(different)) // 2)
     if turned:
@@ -325,7 +326,7 @@ def _balance(
 def match_apart(
     group: npt.NDArray[np.integer], key: npt.NDArray[np.integer], rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """Pair items of one group whose keys differ: as many pairs as there can be, at random.
+    """The largest possible number of random pairs of items of one group whose keys differ.
 
     With a group sorted by key, the i-th item is paired with the one half a group
     further on: both can have one key only if that key fills over half of the group.

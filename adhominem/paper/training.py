@@ -1,9 +1,9 @@
-"""The training of the network: fresh pairs each epoch, one optimiser step a batch.
+"""The training of the network: fresh pairs each epoch, one optimiser step per batch.
 
-The tokens of all documents live on the training device, and windows are cut there. Whatever is
-random in a step (crops, hidden topics, dropout) comes from (seed, epoch, step) alone. So a run that
-was stopped goes on where it was and ends the same, and several processes that share a batch draw
-the same numbers.
+The tokens of all documents are on the training device, and windows are cut there. All random
+numbers of a step (crops, hidden topics, dropout) depend only on (seed, epoch, step). So an
+interrupted run continues with the same result, and several processes that share a batch draw the
+same numbers.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from adhominem.text.vocabulary import (
 _DOCUMENTS_AT_ONCE = 200  # encoded together, as at inference
 
 # cuDNN's LSTM computes in float16 under autocast, where the small gradients of single tokens
-# vanish; scaled up they do not. Where the largest overflow instead, the step is done again at the
-# next scale. Powers of two, so that scaling back changes nothing else.
+# vanish; scaled up they do not. If the largest overflow instead, the step is repeated at the next
+# scale. Powers of two, so that scaling back is exact.
 _GRADIENT_SCALES = (2.0**10, 2.0**4, 2.0**-2, 2.0**-8)
 
 
 class DeviceCorpus:
-    """A packed corpus in the numbers of a vocabulary, on the device that trains."""
+    """A packed corpus as vocabulary ids, on the training device."""
 
     def __init__(
         self,
@@ -68,16 +68,16 @@ class DeviceCorpus:
         self._words = torch.from_numpy(words).to(device)
         characters = vocabulary.character_ids(corpus.types)  # (types, characters)
         self._characters = torch.from_numpy(characters).to(device)
-        self._topic_words = words[corpus.topic_tokens]  # (topic tokens,): of all topics in a row
+        self._topic_words = words[corpus.topic_tokens]  # (topic tokens,): of all topics
         self._topic_offsets = corpus.topic_offsets
 
     def batch(
         self, documents: IntArray, windows: WindowTable, topics: npt.NDArray[np.int32]
     ) -> Batch:
-        """Documents with these windows and topics; nothing waits for the device but the types."""
+        """A batch of documents with these windows and topics; only types wait for the device."""
         starts = self._offsets[documents][windows.documents] + windows.starts  # (windows,)
         counts = on_device(windows.counts, self.device)  # (windows,)
-        # (windows, tokens): behind the end stands the last token once more
+        # (windows, tokens): padded with the last token
         place = torch.arange(self.options.width, device=self.device).minimum(counts[:, None] - 1)
         types_at = self._tokens[
             on_device(starts, self.device)[:, None] + place
@@ -117,7 +117,7 @@ class Step:
     pairs: int
     losses: dict[str, float]
     learning_rate: float
-    waited: float  # seconds in which no work for the device was under way
+    waited: float  # seconds without work for the device
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,17 +131,17 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """All that a step needs."""
+    """The prepared data and random numbers of a step."""
 
     batch: Batch
     labels: PairLabels
     masks: Masks
-    pairs: int  # of all processes
+    pairs: int  # in all processes
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """For small matrices on the CPU: to wake threads up for them takes longer than they do."""
+    """A context for small matrices on the CPU, for which waking threads would take longer."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -170,7 +170,7 @@ class Trainer:
         self._aside: torch.cuda.Stream | None = None
         if device.type == "cuda":
             self._aside = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-        self._ahead: tuple[Plan, _Prepared] | None = None  # what was prepared while there was time
+        self._ahead: tuple[Plan, _Prepared] | None = None  # prepared while waiting
         self._windows = replace(data.windows, max_windows=options.max_windows)
         self.optimiser = torch.optim.Adam(
             [parameter for parameter in model.parameters() if parameter.requires_grad],
@@ -181,8 +181,8 @@ class Trainer:
     def epoch(self, epoch: int, first_step: int = 0) -> Iterator[Step]:
         """Train on the pairs of one epoch, from a step on.
 
-        A step is yielded once its losses and gradients are known to be finite, and taken when the
-        iteration goes on. Weights saved in between are known to be good.
+        A step is yielded once its losses and gradients are known to be finite, and applied when the
+        iteration continues. Weights saved in between are known to be good.
         """
         labels = self._corpus.labels
         drawn = self._draw(epoch)
@@ -205,7 +205,7 @@ class Trainer:
             self.optimiser.step()
 
     def start(self) -> None:
-        """Before the first step: let the two-covariance layer begin at the scale of the LEVs."""
+        """Initialise the two-covariance layer at the scale of the LEVs, before the first step."""
         prepared = self._prepare(Plan(self._draw(0)[: self.options.batch_pairs], 0, 0))
         self.model.train()
         with torch.no_grad():
@@ -224,7 +224,7 @@ class Trainer:
         return drawn
 
     def _prepare(self, plan: Plan) -> _Prepared:
-        """All that a step needs, with all its random numbers."""
+        """The data of a step, with all its random numbers."""
         pairs, seed = plan.pairs, [self.options.seed, plan.epoch, plan.step]
         rng = np.random.default_rng(seed)
         documents = np.concatenate([pairs.first, pairs.second])  # (2 * pairs,)
@@ -234,7 +234,7 @@ class Trainer:
         topics = hide_topics(labels.topic[documents], self._data.hidden_topics, rng)
         generator = torch.Generator(self._device).manual_seed(int(rng.integers(2**62)))
         masks = 2 * len(pairs) if self.options.masks == "document" else len(pairs)
-        # Every process draws the numbers of the joint batch, and cuts windows of its own pairs.
+        # Every process draws numbers for the joint batch, and cuts windows of its pairs only.
         mine = distributed.local_pairs(len(pairs))  # (local pairs,)
         mine = np.concatenate([mine, len(pairs) + mine])  # (2 * local pairs,)
         windows = consecutive_windows(lengths[mine], starts[mine], self._windows)
@@ -251,9 +251,9 @@ class Trainer:
     def _find_gradients(
         self, plan: Plan, following: Plan | None = None
     ) -> tuple[dict[str, float], float]:
-        """Leave clipped gradients with the parameters; returns the losses and the time waited.
+        """Set clipped gradients, and return the losses and the time waited.
 
-        What follows is prepared while the device works.
+        The next step is prepared while the device works.
         """
         waited, ahead = 0.0, self._ahead
         where = f"epoch {plan.epoch + 1}, step {plan.step + 1}"
@@ -264,7 +264,7 @@ class Trainer:
             waited += time.perf_counter() - began
             with _one_thread() if self._aside else nullcontext():
                 tensors = self._gradients(prepared, scale, where)
-            ahead = None  # its random numbers are spent
+            ahead = None  # its random numbers are used up
             if following is not None:
                 self._ahead = following, self._prepare_aside(following)
                 following = None
@@ -273,14 +273,14 @@ class Trainer:
             if np.isfinite([*values, longest]).all():
                 return losses, waited
             if not np.isfinite(values).all():
-                break  # which no scale of the gradients can mend
+                break  # no scale of the gradients can help
         numbers = {**losses, "longest gradient": longest}
         raise diverged(
             f"{where}: " + ", ".join(f"{name} {value:g}" for name, value in numbers.items())
         )
 
     def _prepare_aside(self, plan: Plan) -> _Prepared:
-        """What `_prepare` returns, made beside the work of the device and hardly waiting for it."""
+        """The result of `_prepare`, made in parallel with the work of the device."""
         if self._aside is None:
             return self._prepare(plan)
         with torch.cuda.stream(self._aside):
@@ -289,16 +289,16 @@ class Trainer:
         return prepared
 
     def _gradients(self, prepared: _Prepared, scale: float, where: str) -> dict[str, Tensor]:
-        """The losses of the joint batch, and the norm of the longest gradient before clipping.
+        """The losses of the joint batch, and the largest norm of a gradient before clipping.
 
-        Nothing waits for the device but the factorisations of the two-covariance layer.
+        Only the factorisations of the two-covariance layer wait for the device.
         """
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
             levs = self.model.encode(prepared.batch, prepared.masks)  # (2 * local pairs, lev_size)
         levs = distributed.gather_levs(levs, prepared.pairs)  # (2 * pairs, lev_size)
         try:
             losses = self.model.losses(levs, prepared.labels)
-        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # no inverse any more
+        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # singular
             raise diverged(f"{where}: {error}") from None
         self.optimiser.zero_grad()
         loss = torch.stack(list(losses.values())).sum()
@@ -307,7 +307,7 @@ class Trainer:
         return {**losses, "longest gradient": self._clip(scale)}
 
     def _clip(self, scale: float) -> Tensor:
-        """Scale back, and down each gradient longer than `clip_norm`; returns the longest norm."""
+        """Scale gradients back, clip each at `clip_norm`, and return the largest norm."""
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
         norms = torch.stack(torch._foreach_norm(gradients)) / scale  # (gradients,)
         scales = (self.options.clip_norm / (norms + 1e-12)).clamp(max=1.0) / scale
@@ -317,9 +317,9 @@ class Trainer:
 
 @torch.no_grad()
 def encode_documents(model: SiameseModel, data: DeviceCorpus, documents: IntArray) -> Tensor:
-    """(documents, lev_size): the LEVs of some documents of a corpus, as at inference."""
+    """The LEVs (documents, lev_size) of some documents of a corpus, as at inference."""
     model.eval()
-    order = np.argsort(data.lengths[documents], kind="stable")  # like lengths: little padding
+    order = np.argsort(data.lengths[documents], kind="stable")  # similar lengths: little padding
     levs = []
     with torch.autocast(data.device.type, torch.bfloat16, enabled=data.device.type == "cuda"):
         for at in range(0, len(order), _DOCUMENTS_AT_ONCE):
@@ -334,7 +334,7 @@ def encode_documents(model: SiameseModel, data: DeviceCorpus, documents: IntArra
 
 
 def diverged(what: str) -> DivergedError:
-    """The error for training that left the range of numbers; it says how to go on."""
+    """The error for training that overflowed; it says how to continue."""
     return DivergedError(
         f"training diverged ({what}). The last checkpoint is from before that: "
         "go on with --resume and a lower training.learning_rate"

@@ -4,7 +4,7 @@ An author's style x is drawn from N(author_mean, between-author covariance); the
 of a document is x plus noise with the within-author covariance. The Bayes factor
 compares "one style made all these LEVs" with "two styles made them".
 
-Both precisions are brought to diagonal form together: in the coordinates
+Both precisions are diagonalised jointly: in the coordinates
 `projection @ (lev - author_mean)` the within-author precision is the identity and the
 between-author precision is diagonal, `precision_ratio`. There the paper's formulas are sums
 over dimensions: exact, linear in the size of a LEV, and finite however
@@ -21,12 +21,12 @@ import numpy.typing as npt
 from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
 
-# One LEV a pair, as (pairs, lev_size); or a set of LEVs a pair, each (documents, lev_size).
+# One LEV per pair, as (pairs, lev_size); or one set (documents, lev_size) of LEVs per pair.
 Side = npt.ArrayLike | Sequence[npt.ArrayLike]
 
 _SMALLEST = 1e-300  # stands in for a precision that underflows: its logarithm stays finite
-_FLAT = 1e-10  # of the largest total variance: the least that a direction counts as having
-_FLOOR = 1e-6  # of the total variance: the least that EM leaves between or within authors
+_FLAT = 1e-10  # of the largest total variance: the smallest variance of a direction
+_FLOOR = 1e-6  # of the total variance: EM's smallest variance between or within authors
 
 
 class TwoCovariance:
@@ -54,7 +54,7 @@ class TwoCovariance:
         between_author_precision: npt.ArrayLike,
         within_author_precision: npt.ArrayLike,
     ) -> TwoCovariance:
-        """A model with these parameters: the paper's mu, B and W."""
+        """A model with given parameters: the paper's mu, B and W."""
         factors = []
         for name, matrix in (
             ("between_author_precision", between_author_precision),
@@ -75,7 +75,7 @@ class TwoCovariance:
         between_author_factor: npt.ArrayLike,
         within_author_factor: npt.ArrayLike,
     ) -> TwoCovariance:
-        """A model from the lower Cholesky factors of B and W, as training holds them."""
+        """A model from the lower Cholesky factors of B and W, as in training."""
         mean, between, within = (
             np.asarray(value, dtype=np.float64)
             for value in (author_mean, between_author_factor, within_author_factor)
@@ -97,7 +97,7 @@ class TwoCovariance:
         return model
 
     def _set(self, mean: FloatArray, between: FloatArray, within: FloatArray) -> None:
-        """Diagonalise: with W = CC' and B = FF', the singular values of C^-1 F are the roots."""
+        """Diagonalise: with W = CC' and B = FF', C^-1 F has the roots as singular values."""
         rotation, roots, _ = np.linalg.svd(np.linalg.solve(within, between))
         self.author_mean = mean
         self.precision_ratio = np.maximum(roots**2, _SMALLEST)  # (lev_size,)
@@ -110,22 +110,22 @@ class TwoCovariance:
 
     @property
     def between_author_precision(self) -> FloatArray:
-        """(lev_size, lev_size): the paper's B."""
+        """The between-author precision (lev_size, lev_size): the paper's B."""
         return np.asarray((self.projection.T * self.precision_ratio) @ self.projection)
 
     @property
     def within_author_precision(self) -> FloatArray:
-        """(lev_size, lev_size): the paper's W."""
+        """The within-author precision (lev_size, lev_size): the paper's W."""
         return np.asarray(self.projection.T @ self.projection)
 
     @property
     def between_author_entropy(self) -> float:
-        """How far authors differ, in nats: half the log determinant of B^-1, and a constant."""
+        """The entropy between authors, in nats: log det(B^-1) / 2, plus a constant."""
         return self._entropy(float(np.log(self.precision_ratio).sum()))
 
     @property
     def within_author_entropy(self) -> float:
-        """How far one author's documents differ, in nats."""
+        """The entropy within authors, in nats."""
         return self._entropy(0.0)
 
     def _entropy(self, log_determinant_of_precision: float) -> float:
@@ -137,9 +137,9 @@ class TwoCovariance:
         return float(np.linalg.slogdet(self.projection)[1])
 
     def log_bayes_factor(self, first: Side, second: Side) -> FloatArray:
-        """(pairs,): the log Bayes factor, in nats, for one author against two.
+        """The log Bayes factors (pairs,), in nats, for one author against two.
 
-        Each side holds one LEV a pair, or one set of LEVs by one author a pair.
+        Each side has one LEV per pair, or one set of LEVs by one author per pair.
         """
         first_count, first_sum = self._statistics(first)
         second_count, second_sum = self._statistics(second)
@@ -148,13 +148,15 @@ class TwoCovariance:
                 f"{len(first_count)} first sides, {len(second_count)} second sides; "
                 "expected as many"
             )
-        both = self._evidence(first_count + second_count, first_sum + second_sum)
+        combined = self._evidence(first_count + second_count, first_sum + second_sum)
         return (
-            both - self._evidence(first_count, first_sum) - self._evidence(second_count, second_sum)
+            combined
+            - self._evidence(first_count, first_sum)
+            - self._evidence(second_count, second_sum)
         )
 
     def _evidence(self, count: FloatArray, total: FloatArray) -> FloatArray:
-        """(sets,): log p(LEVs), less a term that is the same for one author and for two."""
+        """log p(LEVs) for each set (sets,), without a term that cancels in the Bayes factor."""
         n = count[:, None]
         shrunk = total**2 / (self.precision_ratio + n) - np.log1p(
             n / self.precision_ratio
@@ -162,7 +164,7 @@ class TwoCovariance:
         return np.asarray(0.5 * shrunk.sum(axis=1))
 
     def _statistics(self, side: Side) -> tuple[FloatArray, FloatArray]:
-        """(sets,) documents in each set, and (sets, lev_size) their sum in diagonal coordinates."""
+        """The sizes (sets,) of sets, and their sums (sets, lev_size) in diagonal coordinates."""
         sets = side if isinstance(side, np.ndarray) else [np.asarray(levs) for levs in side]  # type: ignore[union-attr]
         try:
             if len(sets) and np.ndim(sets[0]) == 2:
@@ -187,11 +189,11 @@ class TwoCovariance:
     def fit(
         self, levs: npt.ArrayLike, authors: Sequence[Hashable] | npt.ArrayLike
     ) -> TwoCovariance:
-        """Maximum likelihood by EM, for any number of documents an author.
+        """Fit by maximum likelihood with EM, for any number of documents per author.
 
-        `log_likelihoods` then holds the log likelihood before each step. Where there are too few
-        documents for the dimensions, it would grow without end as a variance goes to zero; so
-        no variance falls below a millionth of the total one.
+        `log_likelihoods` then holds the log likelihood before each step. With too few documents for
+        the dimensions, it would grow without bound as a variance goes to zero; so no variance falls
+        below a millionth of the total variance.
         """
         data = np.asarray(levs, dtype=np.float64)  # (documents, lev_size)
         names: dict[Hashable, int] = {}
@@ -209,7 +211,7 @@ class TwoCovariance:
                 f"{len(counts)} authors, at most {counts.max(initial=0):.0f} documents each; "
                 "expected two authors or more, and one of them with two documents"
             )
-        # EM runs where the total variance is 1 in all directions: z = (lev - centre) @ whitening
+        # EM runs in whitened coordinates z = (lev - centre) @ whitening
         centre = data.mean(axis=0)
         data = data - centre
         variances, directions = np.linalg.eigh(data.T @ data / len(data))
@@ -237,7 +239,7 @@ class TwoCovariance:
     def _start(
         self, counts: FloatArray, sums: FloatArray, scatter: FloatArray, documents: int
     ) -> None:
-        """The moments, with a little of the total variance so that EM can leave any of them."""
+        """Initial moments, with a little of the total variance so that EM can leave zeros."""
         means = sums / counts[:, None]  # (authors, lev_size)
         within = (scatter - sums.T @ means) / documents
         between = means.T @ means / len(counts)
@@ -245,7 +247,7 @@ class TwoCovariance:
         self._set_covariances(np.zeros(len(scatter)), between + little, within + little)
 
     def _set_covariances(self, mean: FloatArray, between: FloatArray, within: FloatArray) -> None:
-        """Raising a variance to the floor is the best step of EM that keeps above it."""
+        """Set the covariances; raising variances to the floor is the best EM step above it."""
         factors = []
         for covariance in (between, within):
             variances, directions = np.linalg.eigh(covariance)
@@ -286,7 +288,7 @@ class TwoCovariance:
 
 
 def squared_distance(first: npt.ArrayLike, second: npt.ArrayLike) -> FloatArray:
-    """(pairs, lev_size) twice to (pairs,): the paper's d, the square of the Euclidean distance.
+    """The squared Euclidean distances (pairs,) of LEVs (pairs, lev_size): the paper's d.
 
     Its root is a pseudo-metric; the square itself does not obey the triangle inequality.
     """

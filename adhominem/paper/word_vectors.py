@@ -1,4 +1,4 @@
-"""Word vectors that others trained, as a start for the network's own.
+"""Pretrained word vectors to initialise the network's.
 
 Files are streamed, so that only the vocabulary's rows are ever in memory.
 """
@@ -19,32 +19,32 @@ from adhominem.text.files import bare_suffix
 from adhominem.text.streams import open_bytes
 from adhominem.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 
-_LONGEST = 1 << 20  # bytes: no line of such a file is longer
+_LONGEST = 1 << 20  # bytes of a line
 
 
 @dataclass(frozen=True)
 class WordVectors:
-    """A row for each id of a vocabulary, in its order; zeros where `known` is false."""
+    """A word vector for each id of a vocabulary; zeros where `known` is false."""
 
     vectors: Array32  # (2 + token types, size)
     known: BoolArray  # (2 + token types,)
 
 
 def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> WordVectors:
-    """Look up the vocabulary's token types in word vectors of `size` numbers each.
+    """The word vectors of a vocabulary's token types, of `size` numbers each.
 
     The file is a text file of fastText, word2vec or GloVe, with or without a first line "count
     size", and may be packed as .gz, .xz or .zst. The numbers are not scaled.
 
-    A token type is looked up as it is, then lower-cased, since many vectors know lower case
-    alone; of a word that comes twice, the first counts.
+    A token type is looked up as it is, then in lower case, since many files only have lower
+    case; the first of repeated words counts.
 
-    `<PAD>` stays zero. `<UNK>` is the mean of the known types: it stands for any word,
-    so it starts amid all of them, where a random start might lie far off or on another scale.
-    Its `known` is true. Types without a vector are left to the caller, as zeros.
+    `<PAD>` stays zero. `<UNK>` is the mean of the known types: it represents any word, and a
+    random start might be far away or on another scale. Its `known` is true. Types without a
+    vector are zeros, left to the caller.
     """
     path, types = Path(path), vocabulary.token_types
-    # Words are UTF-8 bytes here: a file's words, of which few are wanted, need no decoding.
+    # Words are UTF-8 bytes here: most of a file's words are not wanted, so none is decoded.
     wanted = {spelling.encode() for name in types for spelling in (name, name.lower())}
     of_word: dict[bytes, _WordLine] = {}
     if bare_suffix(path) == ".bin":
@@ -89,7 +89,7 @@ class _WordLine(NamedTuple):
 
 
 def _check_size(given: int, size: int, path: Path) -> None:
-    """Refuse vectors that do not fit the network's."""
+    """Raise an error if the vectors do not have the network's size."""
     if given != size:
         raise OptionError(
             f"the word vectors of {path} have the size {given}, but word_vector_size is "
@@ -98,7 +98,7 @@ def _check_size(given: int, size: int, path: Path) -> None:
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
-    """(words, size) from a first line of two whole numbers."""
+    """(words, size) from a first line of two integers; None for any other line."""
     fields = line.split()
     if len(fields) != 2 or not all(field.isdigit() and len(field) < 19 for field in fields):
         return None
@@ -106,7 +106,7 @@ def _header(line: bytes) -> tuple[int, int] | None:
 
 
 def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Iterator[_WordLine]:
-    """A word and its numbers in each line."""
+    """The wanted words with their numbers, line by line."""
     promised, count, number = 0, 0, 0
 
     def broken() -> InputError:
@@ -155,10 +155,10 @@ def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Ite
 
 
 def _count_numbers(line: bytes, expected: int) -> int:
-    """How many numbers the first line of a file without a header ends with."""
+    """The number of numbers at the end of the first line of a file without a header."""
     fields = line.split(b" ")[1:]
     if len(fields) == expected:
-        return expected  # whether they are numbers turns out when the line is read
+        return expected  # reading the line will show whether they are numbers
     count = 0
     for field in reversed(fields):
         try:

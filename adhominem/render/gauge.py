@@ -114,7 +114,7 @@ def among(log10: float, like: LikeCases) -> Among:
     reach = values >= result if log10 > 0 else values <= result
     return Among(
         cases=len(values),
-        condition=like.told,
+        condition=like.description,
         dropped=like.dropped,
         same_share=float(reach[same].mean()),
         different_share=float(reach[~same].mean()),

@@ -14,7 +14,7 @@ from adhominem.score.decision import (
 )
 from adhominem.verify.explanation import Explanation
 from adhominem.verify.ngram_contributions import NgramContribution
-from adhominem.verify.verification import Material, Verification
+from adhominem.verify.verification import ComparedDocument, Verification
 
 NOT_A_VERDICT = (
     "A Bayes factor is not a verdict: it says how much more probable the texts are if one person "
@@ -50,7 +50,7 @@ def title(verification: Verification) -> str:
     return f"Comparison of {' and '.join(_named(side) for side in sides)}"
 
 
-def _named(documents: tuple[Material, ...]) -> str:
+def _named(documents: tuple[ComparedDocument, ...]) -> str:
     more = len(documents) - 1
     others = f" and {more} more {'text' if more == 1 else 'texts'}" if more else ""
     name = documents[0].name if documents else "no text"

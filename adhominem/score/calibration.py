@@ -1,10 +1,10 @@
-"""What the members' evidence is worth: one honest log Bayes factor, within bounds.
+"""Calibration: from the members' evidence to one log Bayes factor within bounds.
 
 The members' log Bayes factors are added up. With a population, the sum is also held against what
 each side has with the texts of the population (score normalisation, S-norm): some texts are like
-many. What is learnt from cases of known authors (`score.fitting`, `training.calibrate`) is the
-parameters of each member and the few weights here, and the bounds: beyond them there are too few
-cases of like conditions to support anything stronger, so nothing stronger is reported.
+many. The parameters of each member, the few weights here and the bounds are learnt from cases of
+known authors (`score.fitting`, `training.calibrate`). Beyond the bounds there are too few cases
+under similar conditions to support stronger evidence, so none is reported.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy.typing as npt
 from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray, PairRows
 from adhominem.errors import ModelError
 from adhominem.records import NotNegative, Within, from_json, to_json
-from adhominem.score.three_level import Evidence, Levels
+from adhominem.score.three_level import Evidence, ThreeLevelParameters
 
 _LARGEST = 1e30  # no log Bayes factor comes near; much larger numbers end as infinite
 _FAR = 4.0  # deviations: an S-norm beyond grows as its logarithm
-_USUAL_TEXTS = 10  # of a population, as which the usual deviation counts beside that of its texts
+_USUAL_TEXTS = 10  # the usual deviation counts as much as that of this many population texts
 OTHERS = float(np.log(20))  # log odds, prior, that two texts of a population have two authors
 
-# (pairs,) twice for each side: mean and deviation of what it has with texts by others
+# (pairs,) twice per side: mean and deviation of its log Bayes factors with texts by others
 Usual = Sequence[tuple[AnyFloats, AnyFloats]]
 
 _Bound = Annotated[float, Within(-_LARGEST, _LARGEST)]
@@ -35,17 +35,17 @@ _Weight = Annotated[float, Within(-_LARGEST, _LARGEST)]
 
 @dataclass(frozen=True)
 class Conditions(PairRows):
-    """What the sides of pairs have, whoever wrote them."""
+    """The conditions of pairs: texts and tokens of each side, and the size of the population."""
 
-    texts: FloatArray  # (pairs, 2): of each side
-    log_tokens: FloatArray  # (pairs, 2): the mean of its texts'
-    population: FloatArray  # (pairs,): texts in it; 0 without one
+    texts: FloatArray  # (pairs, 2): number of texts of each side
+    log_tokens: FloatArray  # (pairs, 2): mean over the texts of each side
+    population: FloatArray  # (pairs,): number of texts; 0 without a population
 
     @classmethod
     def of(
         cls, log_tokens: FloatArray, first: IntArray, second: IntArray, population: int
     ) -> Conditions:
-        """From the numbers (pairs, texts) of each side's texts, and the lengths (texts,) of all."""
+        """Conditions from indices (pairs, texts) of each side's texts and all lengths (texts,)."""
         texts, means = [], []
         for side in (first, second):
             present = side >= 0  # (pairs, texts)
@@ -61,18 +61,18 @@ class Conditions(PairRows):
 
 @dataclass(frozen=True)
 class Scores(PairRows):
-    """What all members together say of some pairs, before it is weighed: (pairs,) each, in nats."""
+    """The evidence of all members on some pairs before it is weighted: (pairs,) each, in nats."""
 
-    members: tuple[FloatArray, ...]  # the log Bayes factor of each
-    against: tuple[FloatArray, FloatArray] | None  # (pairs, cohort): each side with each text
+    members: tuple[FloatArray, ...]  # each member's log Bayes factors
+    against: tuple[FloatArray, FloatArray] | None  # (pairs, cohort): each side, each text
     kept: BoolArray | None  # (pairs, cohort): which texts of the population are not in the pair
-    fit: FloatArray  # how much better than none the population fits the texts; 0 without one
+    fit: FloatArray  # how much better the population fits the texts than none does; 0 without one
     conditions: Conditions
-    one_genre: FloatArray | None = None  # (pairs,): that both sides are of one, where it matters
+    one_genre: FloatArray | None = None  # (pairs,): evidence of one genre, where it matters
 
     @classmethod
     def of(cls, evidence: Sequence[Evidence], conditions: Conditions, lead: int = 0) -> Scores:
-        """The members' evidence together; that of the leading one says whether genres differ."""
+        """The members' evidence combined; the leading member's decides whether genres differ."""
         against = [one.against for one in evidence if one.against is not None]
         both = None
         if len(against) == len(evidence):
@@ -99,27 +99,27 @@ class Scores(PairRows):
 
 @dataclass(frozen=True)
 class LogBayesFactors(PairRows):
-    """What the scorer says of some pairs, (pairs,) each, in nats."""
+    """The log Bayes factors of some pairs, (pairs,) each, in nats."""
 
     unbounded: FloatArray  # calibrated, if the model is
-    log_bayes_factor: FloatArray  # the same within the bounds: what is reported
+    log_bayes_factor: FloatArray  # within the bounds: what is reported
     lower_bound: FloatArray  # for these conditions; infinite if the model is not calibrated
     upper_bound: FloatArray
-    strange: BoolArray  # whether the population is of another genre, and so was not used
-    two_genres: BoolArray  # whether both sides seem to be of two: nothing is said then, it is 0
+    population_misfit: BoolArray  # whether the population is of another genre, and so was not used
+    two_genres: BoolArray  # whether the sides seem to be of two genres: then it is 0
     calibrated: bool
 
     def replaced(self, chosen: BoolArray, others: LogBayesFactors) -> LogBayesFactors:
-        """These, with others in place of those chosen, whose population is of another genre."""
+        """A copy with `others` in place of the chosen pairs, whose population does not fit."""
         values = {}
         for name in ("unbounded", "log_bayes_factor", "lower_bound", "upper_bound", "two_genres"):
             values[name] = getattr(self, name).copy()
             values[name][chosen] = getattr(others, name)
-        return replace(self, **values, strange=chosen)
+        return replace(self, **values, population_misfit=chosen)
 
     @property
     def at_bound(self) -> BoolArray:
-        """Whether a bound, and not the score, decides what is reported."""
+        """(pairs,): whether a bound, rather than the score, decides what is reported."""
         return np.asarray(
             (self.log_bayes_factor <= self.lower_bound)
             | (self.log_bayes_factor >= self.upper_bound)
@@ -128,25 +128,25 @@ class LogBayesFactors(PairRows):
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """From the members' evidence to a log Bayes factor."""
+    """Weights that turn the members' evidence into a log Bayes factor."""
 
     constant: _Weight = 0.0
     factor: _Weight = 1.0  # of the sum of the members' log Bayes factors, with a population
     snorm: _Weight = 0.0
     snorm_constant: _Weight = 0.0
-    snorm_small: _Weight = 0.0  # times one over the root of the number of its texts
-    usual_deviation: NotNegative = 1.0  # of what a side has with texts by others
+    snorm_small: _Weight = 0.0  # times one over the square root of the population's number of texts
+    usual_deviation: NotNegative = 1.0  # of a side's log Bayes factors with texts by others
     genre_slope: NotNegative = 0.0  # of the evidence that both sides are of one genre, in log odds
     genre_constant: _Weight = 0.0
 
     def __call__(self, scores: Scores) -> FloatArray:
-        """(pairs,): the log Bayes factors."""
+        """The log Bayes factors (pairs,) of scores, without bounds."""
         return self.weigh(scores.total, self._usual_of(scores), scores.conditions.population)
 
     def weigh(
         self, total: FloatArray, usual: Usual | None, population: FloatArray | float
     ) -> FloatArray:
-        """(pairs,): the same by the members' sum, what is usual, and the number of texts."""
+        """The log Bayes factors (pairs,) from the members' sum, usual values and text counts."""
         if usual is None or not self.snorm:
             return total + self.constant
         return np.asarray(
@@ -158,7 +158,7 @@ class Weights:
         )
 
     def uncompressed(self, scores: Scores) -> FloatArray:
-        """(pairs,): the same with large S-norms as they are: then the tail of chance is short."""
+        """The log Bayes factors (pairs,) with large S-norms uncompressed, for a short tail."""
         usual = self._usual_of(scores)
         if usual is None:
             return self(scores)
@@ -166,16 +166,16 @@ class Weights:
         return np.asarray(self(scores) + self.snorm * linear)
 
     def one_genre(self, scores: Scores) -> FloatArray | None:
-        """(pairs,): the log odds that both sides are of one genre; None where it is taken for so.
+        """The log odds (pairs,) that both sides are of one genre; None where that is assumed.
 
-        With a population it is, and where the model has not learnt to tell genres apart.
+        It is assumed with a population, and where the model has not learnt to separate genres.
         """
         if scores.one_genre is None or not self.genre_slope:
             return None
         return self.genre_constant + self.genre_slope * scores.one_genre
 
     def slope(self, scores: Scores) -> FloatArray:
-        """(pairs,): what a nat more of the members' evidence adds, all else as it is."""
+        """The derivative (pairs,) of the log Bayes factor by the members' sum."""
         usual = self._usual_of(scores)
         if usual is None:
             return np.ones(len(scores))
@@ -184,10 +184,10 @@ class Weights:
         return np.asarray(self.factor + self.snorm * inverse / np.sqrt(1 + (raw / _FAR) ** 2))
 
     def usual(self, against: FloatArray, kept: BoolArray | None) -> tuple[FloatArray, FloatArray]:
-        """(sides,) twice: mean and deviation of what each side has with texts by others.
+        """Mean and deviation, (sides,) each, of each side's log Bayes factors with texts by others.
 
-        `against` (sides, cohort) are its log Bayes factors with texts of the population, of which
-        it is measured by those `kept`. Texts that seem to be by its author count less.
+        `against` (sides, cohort) are its log Bayes factors with the population's texts; only those
+        in `kept` count, and texts that seem to be by the side's author count less.
         """
         weights = 1 / (1 + np.exp(np.clip(against - OTHERS, -50, 50)))
         if kept is not None:
@@ -200,33 +200,32 @@ class Weights:
         return mean, deviation
 
     def _usual_of(self, scores: Scores) -> Usual | None:
-        """`usual` for both sides; None without a population, or if it has no weight."""
+        """`usual` for both sides; None without a population, or if the S-norm has no weight."""
         if scores.against is None or not self.snorm:
             return None
         return [self.usual(against, scores.kept) for against in scores.against]
 
 
 def raw_snorms(total: FloatArray, usual: Usual) -> FloatArray:
-    """(pairs,): the S-norm of each pair, the mean over its sides.
+    """The S-norm (pairs,) of each pair, averaged over its two sides.
 
-    That is by how many deviations the sides are more like each other than each is like texts of the
-    population.
+    The S-norm is how many standard deviations the score of the pair lies above the scores of a side
+    with the population's texts.
     """
     return np.asarray(np.mean([(total - m) / d for m, d in usual], axis=0))
 
 
 def snorms(total: FloatArray, usual: Usual) -> FloatArray:
-    """(pairs,): the same, where large ones grow as their logarithm."""
+    """The S-norm (pairs,) of each pair, compressed: beyond `_FAR` it grows as its logarithm."""
     return np.asarray(_FAR * np.arcsinh(raw_snorms(total, usual) / _FAR))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """The least and the greatest log Bayes factor that cases of like conditions support.
+    """The smallest and largest log Bayes factor that cases under similar conditions support.
 
-    The conditions are at least so many texts on the larger side, at least so many tokens a text on
-    the side of shorter ones, at least so many texts in the population; and fewer than in the next
-    bounds.
+    The conditions are the minimum number of texts on the larger side, of tokens per text on the
+    side with the shorter texts, and of texts in the population, up to those of the next bounds.
     """
 
     texts: Annotated[int, Within(1)]
@@ -244,7 +243,7 @@ POPULATION = (0, 5, 20)
 
 
 def cells(conditions: Conditions) -> npt.NDArray[np.int64]:
-    """(3, pairs): the texts, tokens and population of the cell that each pair is in."""
+    """The cell (3, pairs) of conditions that each pair is in: texts, tokens, population."""
     values = (
         conditions.texts.max(axis=1),
         np.exp(conditions.log_tokens.min(axis=1)),
@@ -260,18 +259,18 @@ def cells(conditions: Conditions) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """All that was learnt from cases of known authors: the members' parameters, weights, bounds."""
+    """The members' parameters, weights and bounds, learnt from cases of known authors."""
 
-    members: tuple[Levels | None, ...]  # None for one that goes by its layer
-    layer_weights: tuple[NotNegative, ...]  # of the log Bayes factors of such members; else 1
+    members: tuple[ThreeLevelParameters | None, ...]  # None for a member scored by its layer
+    layer_weights: tuple[NotNegative, ...]  # of members scored by their layer; 1 for the others
     weights: Weights
-    lower_bound: _Bound  # of the log Bayes factor, where no bounds of its conditions are known
+    lower_bound: _Bound  # where no bounds are known for the conditions
     upper_bound: _Bound
     bounds: tuple[Bounds, ...]  # by conditions
-    tokens: tuple[NotNegative, NotNegative]  # nearly all texts that it was fitted to lie between
+    tokens: tuple[NotNegative, NotNegative]  # nearly all texts it was fitted to lie between these
 
     def check(self, name: str, members: int) -> None:
-        """A ModelError unless it is for so many members, and its bounds are bounds."""
+        """Raise a ModelError unless it fits this number of members and its bounds are in order."""
         problem = ""
         if not len(self.members) == len(self.layer_weights) == members:
             problem = f"it is for {len(self.members)} members; there are {members}"
@@ -289,13 +288,13 @@ class Calibration:
         return [(cell.lower, cell.upper) for cell in self.bounds]
 
     def widest(self, *, population: bool) -> tuple[float, float]:
-        """The least and the greatest log Bayes factor, with a population or without one."""
+        """The smallest and largest possible log Bayes factor, with or without a population."""
         cells_of = [cell for cell in self.bounds if bool(cell.population) == population]
         lower = min([cell.lower for cell in cells_of], default=self.lower_bound)
         return lower, max([cell.upper for cell in cells_of], default=self.upper_bound)
 
     def limits(self, conditions: Conditions) -> FloatArray:
-        """(2, pairs): the bounds of each pair, by its conditions."""
+        """The lower and upper bounds (2, pairs), by the conditions of each pair."""
         limits = np.repeat([[self.lower_bound], [self.upper_bound]], len(conditions), axis=1)
         places = cells(conditions)
         for cell in self.bounds:
@@ -305,7 +304,7 @@ class Calibration:
         return limits
 
     def to_json(self) -> dict[str, Any]:
-        """What `from_json` reads."""
+        """The calibration as JSON, for `from_json`."""
         written: dict[str, Any] = to_json(self)
         return written
 

@@ -30,22 +30,22 @@ def probability_same_author(
         raise OptionError(f"prior_same_author is {prior_same_author}; expected between 0 and 1")
     log_odds = np.asarray(log_bayes_factor, dtype=np.float64)
     log_odds = log_odds + np.log(prior_same_author) - np.log1p(-prior_same_author)
-    # exp of a number that is never positive: no overflow on either side
+    # exp never sees a positive number, so it cannot overflow
     small = np.exp(-np.abs(log_odds))
     return np.asarray(np.where(log_odds >= 0, 1 / (1 + small), small / (1 + small)))
 
 
 def ensemble_probability(probabilities: Sequence[npt.ArrayLike]) -> FloatArray:
-    """(pairs,): the mean of the members' probabilities, each (pairs,)."""
+    """The mean (pairs,) of the members' probabilities, each (pairs,)."""
     if not len(probabilities):
         raise OptionError("an ensemble without members; expected at least one")
     return np.asarray(np.mean(np.asarray(probabilities, dtype=np.float64), axis=0))
 
 
 def ensemble_log_bayes_factor(members: Sequence[npt.ArrayLike]) -> FloatArray:
-    """(pairs,): the log Bayes factor that the mean of the members' probabilities stands for.
+    """The log Bayes factors (pairs,) that correspond to the mean of the members' probabilities.
 
-    The members' log Bayes factors are (pairs,) each, their probabilities those under even priors.
+    The members' log Bayes factors are (pairs,) each; the probabilities are those under even priors.
     """
     if not len(members):
         raise OptionError("an ensemble without members; expected at least one")
@@ -58,7 +58,7 @@ def ensemble_log_bayes_factor(members: Sequence[npt.ArrayLike]) -> FloatArray:
 
 
 def without_weak_answers(probability: npt.ArrayLike, delta: float) -> FloatArray:
-    """Probabilities within 0.5 +- delta become 0.5: no answer."""
+    """The probabilities, with those within 0.5 +- delta set to 0.5: no answer."""
     if not 0 <= delta <= 0.5:
         raise OptionError(f"delta is {delta}; expected 0 to 0.5")
     values = np.asarray(probability, dtype=np.float64)
@@ -68,12 +68,12 @@ def without_weak_answers(probability: npt.ArrayLike, delta: float) -> FloatArray
 SAME = "one person wrote both sides"
 DIFFERENT = "a different person wrote each side"
 NONE = "no support to speak of"
-_LARGEST = 2**20  # bytes of a scale of one's own
+_LARGEST = 2**20  # bytes of a scale from a file
 
 
 @dataclass(frozen=True)
 class VerbalScale:
-    """Rungs: from which log10 Bayes factor on, on either side, which words apply."""
+    """A verbal scale: for each rung, the log10 Bayes factor where it begins and its words."""
 
     rungs: tuple[tuple[float, str], ...] = (
         (0.0, NONE),
@@ -96,14 +96,14 @@ class VerbalScale:
             raise OptionError("a rung of the verbal scale has no words; expected a text for each")
 
     def words(self, log10_bayes_factor: float) -> str:
-        """The rung of a number, which must not have been rounded before."""
+        """The words for a log10 Bayes factor, which must not have been rounded before."""
         if not isfinite(log10_bayes_factor):
             raise OptionError(f"the log10 Bayes factor is {log10_bayes_factor}; expected a number")
         strength = abs(log10_bayes_factor)
         return [words for start, words in self.rungs if start <= strength][-1]
 
     def sentence(self, log10_bayes_factor: float) -> str:
-        """What the evidence says: a comparison of two propositions, never a verdict."""
+        """The evidence in a sentence: a comparison of two propositions, never a verdict."""
         words = self.words(log10_bayes_factor)
         if log10_bayes_factor == 0 or words == NONE:
             return f"The texts give {NONE} for either proposition over the other."
@@ -114,7 +114,7 @@ class VerbalScale:
         )
 
     def reach(self, lower_bound: float, upper_bound: float) -> str:
-        """What can be said at most where log10 Bayes factors lie within these bounds."""
+        """The strongest statements possible within bounds of the log10 Bayes factor, in words."""
         against, for_ = (
             words if words == NONE else f"at most {words}"
             for words in (self.words(lower_bound), self.words(upper_bound))
@@ -125,7 +125,7 @@ class VerbalScale:
 
     @classmethod
     def read(cls, path: str | Path) -> VerbalScale:
-        """A scale of one's own: a JSON list of [log10 Bayes factor, words]."""
+        """The scale in a file: a JSON list of [log10 Bayes factor, words]."""
         note_input(path)
         try:
             with open_regular(path_of(path), _LARGEST)[0] as file:
@@ -133,20 +133,20 @@ class VerbalScale:
             return cls(tuple((_number(start), words) for start, words in rows))
         except (OSError, ValueError, TypeError, OverflowError, OptionError) as error:
             raise OptionError(
-                f"{path} is no verbal scale ({error}); expected a JSON list like "
+                f"{path} is not a verbal scale ({error}); expected a JSON list like "
                 '[[0, "weak support"], [1, "moderate support"]]'
             ) from None
 
 
 def _number(start: object) -> float:
-    """Where a rung begins, as JSON has it."""
+    """The log10 Bayes factor where a rung begins, checked as read from JSON."""
     if isinstance(start, bool) or not isinstance(start, int | float):
         raise TypeError("a rung does not begin at a number")
     return float(start)
 
 
 class Decision(StrEnum):
-    """What to answer if an answer is asked for."""
+    """The answer to the question whether both sides are by one author."""
 
     SAME_AUTHOR = "same author"
     DIFFERENT_AUTHORS = "different authors"
@@ -155,7 +155,7 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True)
 class Decided:
-    """A decision and why it was taken."""
+    """A decision and the reason for it."""
 
     decision: Decision
     reason: str
@@ -164,7 +164,7 @@ class Decided:
 def decide(
     probability_same_author: float, delta: float, obstacles: tuple[str, ...] = ()
 ) -> Decided:
-    """Same author above 0.5 + delta, different authors below 0.5 - delta, else undecided.
+    """The decision: same author above 0.5 + delta, different below 0.5 - delta, else undecided.
 
     `obstacles` are reasons for not deciding at all, such as a text that is too short.
     """
@@ -183,7 +183,7 @@ def decide(
 
 
 def show_probability(probability: float | None, digits: int = 3) -> str:
-    """A probability as people read it: never 0 or 1, which no evidence makes it; "–" for None."""
+    """A probability as text: never 0 or 1, which no evidence justifies; "–" for None."""
     if probability is None:
         return "–"
     least = 10.0**-digits
@@ -195,5 +195,5 @@ def show_probability(probability: float | None, digits: int = 3) -> str:
 
 
 def say_probability(probability: float) -> str:
-    """A probability within a sentence."""
+    """A probability in words, for use within a sentence."""
     return show_probability(probability).replace("<", "less than").replace(">", "more than")

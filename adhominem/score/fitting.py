@@ -20,7 +20,7 @@ from adhominem.score.calibration import Conditions, Scores, Weights
 from adhominem.score.decision import probability_same_author
 from adhominem.score.genres import PairGeometry
 from adhominem.score.members import GenreMember, MemberScorer
-from adhominem.score.three_level import Evidence, Levels, Part, compare
+from adhominem.score.three_level import Evidence, PartVariances, ThreeLevelParameters, compare
 
 _STEP = 0.01  # of the search for the bounds, in decades
 _PRIOR = 2e-4  # how strongly parameters are held to where they start
@@ -34,38 +34,42 @@ _ONE_GENRE = 20.0  # prior odds that two sides that somebody compares are of one
 
 @dataclass(frozen=True)
 class Cases(PairRows):
-    """Cases of known authors under one condition, and all that members need of them."""
+    """Cases of known authors under one condition, with all that members need to score them."""
 
-    pairs: tuple[PairGeometry | Evidence, ...]  # for each member: see `MemberScorer.pairs`
+    pairs: tuple[PairGeometry | Evidence, ...]  # per member: see `MemberScorer.pairs`
     conditions: Conditions
     same_author: BoolArray  # (cases,)
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """The parameters of all members, and the weights of what they say."""
+    """The parameters of all members, and the weights of their evidence."""
 
-    levels: tuple[Levels | None, ...]
+    levels: tuple[ThreeLevelParameters | None, ...]
     layer_weights: tuple[float, ...]
     weights: Weights
 
     @classmethod
     def start(cls, members: Sequence[MemberScorer]) -> Fitted:
-        """Where fitting begins: the parameters that members have before they are calibrated."""
-        levels = tuple(Levels() if isinstance(one, GenreMember) else None for one in members)
+        """The parameters of uncalibrated members, where fitting begins."""
+        levels = tuple(
+            ThreeLevelParameters() if isinstance(one, GenreMember) else None for one in members
+        )
         return cls(levels, (1.0,) * len(levels), Weights(factor=0.5, snorm=0.8))
 
     def scores(self, cases: Cases) -> Scores:
-        """What the members say of some cases."""
+        """The members' evidence on some cases."""
         rows = zip(self.levels, self.layer_weights, cases.pairs, strict=True)
         return Scores.of([_evidence(*row) for row in rows], cases.conditions)
 
     def log_bayes_factor(self, cases: Cases) -> FloatArray:
-        """(cases,): without bounds."""
+        """The log Bayes factors (cases,), without bounds."""
         return self.weights(self.scores(cases))
 
 
-def _evidence(levels: Levels | None, weight: float, pairs: PairGeometry | Evidence) -> Evidence:
+def _evidence(
+    levels: ThreeLevelParameters | None, weight: float, pairs: PairGeometry | Evidence
+) -> Evidence:
     if isinstance(pairs, Evidence):
         return pairs.times(weight)
     assert levels is not None
@@ -79,13 +83,13 @@ def fit(
     begin: Fitted | None = None,
     on_round: Callable[[float], None] = lambda loss: None,
 ) -> Fitted:
-    """The parameters with the least cross entropy on cases that count by weights (cases,) each.
+    """The parameters with the smallest cross entropy on weighted cases; weights are (cases,) each.
 
-    Fisher scoring: in each round the log Bayes factors are taken to be linear in the parameters,
-    with derivatives by differences, which makes it a step of logistic regression. Parameters are
-    held a little to where they `start`; they may `begin` elsewhere.
+    Fisher scoring: each round treats the log Bayes factors as linear in the parameters, with
+    derivatives from finite differences, which makes it a step of logistic regression. A weak
+    penalty holds the parameters near `start`; the search may `begin` elsewhere.
     """
-    fitting = _Fitting(batches, weights, start)
+    fitting = _Objective(batches, weights, start)
     origin = fitting.pack(start)
     here = origin if begin is None else fitting.pack(begin)
     loss = fitting.loss(fitting.factors(here), here, origin)
@@ -111,8 +115,8 @@ def fit(
     return fitting.unpack(here)
 
 
-class _Fitting:
-    """Cases, and parameters as numbers in a row: those of each member, then the weights."""
+class _Objective:
+    """The weighted cross entropy as a function of one vector: each member's parameters, weights."""
 
     def __init__(
         self, batches: Sequence[Cases], weights: Sequence[FloatArray], start: Fitted
@@ -131,7 +135,7 @@ class _Fitting:
         )
 
     def pack(self, fitted: Fitted) -> FloatArray:
-        """(parameters,)"""
+        """The vector (parameters,) of fitted parameters."""
         rows = [
             np.log([max(weight, 1e-6)]) if one is None else unrestricted(one)
             for one, weight in zip(fitted.levels, fitted.layer_weights, strict=True)
@@ -144,7 +148,7 @@ class _Fitting:
         return np.concatenate([*rows, row])
 
     def unpack(self, values: FloatArray) -> Fitted:
-        """What `pack` made these numbers of."""
+        """The parameters from the vector that `pack` made."""
         *rows, last = np.split(values, np.cumsum(self.sizes))
         levels = tuple(
             None if old is None else restricted(row)
@@ -164,11 +168,11 @@ class _Fitting:
         return replace(self.start.weights, **named)
 
     def factors(self, values: FloatArray) -> FloatArray:
-        """(cases,): the log Bayes factors by these parameters."""
+        """The log Bayes factors (cases,) with these parameters."""
         return self._factors(self.unpack(values), [None] * len(self.batches))
 
     def _factors(self, fitted: Fitted, known: Sequence[Any]) -> FloatArray:
-        """(cases,): the log Bayes factors; `known` has the evidence of some members, by batch."""
+        """The log Bayes factors (cases,); `known` has evidence already computed, by batch."""
         parts = []
         for batch, evidence in zip(self.batches, known, strict=True):
             rows = zip(fitted.levels, fitted.layer_weights, batch.pairs, strict=True)
@@ -180,7 +184,7 @@ class _Fitting:
         return np.concatenate(parts)
 
     def derivatives(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(cases,), and (parameters, cases): how each parameter changes them."""
+        """The log Bayes factors (cases,) and their derivatives (parameters, cases)."""
         fitted = self.unpack(values)
         evidence = [
             [
@@ -207,7 +211,7 @@ class _Fitting:
             return here, np.array(list(pool_of_threads.map(slope, range(len(values)))))
 
     def loss(self, factors: FloatArray, values: FloatArray, origin: FloatArray) -> float:
-        """The cross entropy in nats, and what keeps parameters near where they began."""
+        """The cross entropy in nats plus the penalty for leaving the origin."""
         wrong = np.where(self.same, -factors, factors)
         cost = float(self.weight @ np.logaddexp(0, wrong))
         return cost + 0.5 * _PRIOR * float(np.square(values - origin).sum())
@@ -215,18 +219,18 @@ class _Fitting:
     def normal_equations(
         self, factors: FloatArray, slopes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """The gradient (parameters,) of the cross entropy, and its Fisher information."""
+        """The gradient (parameters,) of the loss, and the Fisher information."""
         p = probability_same_author(factors)
         information = (slopes * (self.weight * p * (1 - p))) @ slopes.T
         return slopes @ (self.weight * (p - self.same)), information
 
 
 def empirical_bounds(log_bayes_factor: FloatArray, same_author: BoolArray) -> tuple[float, float]:
-    """The empirical lower and upper bound (Vergeer et al. 2016), in nats.
+    """The empirical lower and upper bound (ELUB, Vergeer et al. 2016), in nats.
 
     For a decision that needs a Bayes factor above some threshold, a system must do better than
-    no system at all, even if one more same-author pair had gone wrong, and one more of the others.
-    The bounds are the thresholds up to which it does.
+    no system at all, even with one more misleading pair of each class. The bounds are the
+    thresholds up to which it does.
     """
     factors = np.clip(log_bayes_factor / np.log(10), -9, 9)  # decades
     same, different = np.sort(factors[same_author]), np.sort(factors[~same_author])
@@ -249,7 +253,7 @@ def empirical_bounds(log_bayes_factor: FloatArray, same_author: BoolArray) -> tu
 
 
 def group_weights(groups: npt.ArrayLike, same_author: BoolArray) -> FloatArray:
-    """(pairs,): weights by which each group counts by the root of its pairs, in both classes.
+    """Weights (pairs,) that make each group count by the square root of its pairs in each class.
 
     So the largest group does not decide alone, and the smallest counts less than the others.
     """
@@ -264,11 +268,11 @@ def group_weights(groups: npt.ArrayLike, same_author: BoolArray) -> FloatArray:
 
 
 def fit_one_genre(evidence: FloatArray, is_one: BoolArray) -> tuple[float, float]:
-    """Slope and constant from evidence (pairs,) to log odds that both sides are of one genre.
+    """Slope and constant of the log odds that both sides are of one genre, given evidence (pairs,).
 
-    A logistic regression in which all pairs of one genre together count as much as all of two; the
-    prior odds `_ONE_GENRE` are added to what it finds. 0 and 0 where the evidence tells
-    nothing, or all pairs are of one class.
+    A logistic regression in which both classes, pairs of one genre and of two, have equal weight;
+    the log of the prior odds `_ONE_GENRE` is added to its constant. Both are 0 where the evidence
+    is uninformative, or all pairs are of one class.
     """
     if is_one.all() or not is_one.any():
         return 0.0, 0.0
@@ -285,7 +289,7 @@ def fit_one_genre(evidence: FloatArray, is_one: BoolArray) -> tuple[float, float
     return (slope, constant) if slope > 0 else (0.0, 0.0)
 
 
-# Parameters in a row, each free to be any number, as they are fitted
+# Parameters as an unconstrained vector, as they are fitted
 
 _POSITIVE = (
     "known_genre",
@@ -297,24 +301,26 @@ _POSITIVE = (
 )
 
 
-def unrestricted(levels: Levels) -> FloatArray:
-    """(parameters,): variances and exponents as logarithms."""
-    values = [getattr(p, f.name) for p in (levels.genre_part, levels.rest) for f in fields(Part)]
+def unrestricted(levels: ThreeLevelParameters) -> FloatArray:
+    """The parameters as an unconstrained vector: variances and exponents as logarithms."""
+    values = [
+        getattr(p, f.name) for p in (levels.genre_part, levels.rest) for f in fields(PartVariances)
+    ]
     values += [getattr(levels, name) for name in _POSITIVE]
     logs = [np.log(max(value, 1e-12)) for value in values]
     return np.array([*logs, levels.unknown_log_odds, levels.length_power])
 
 
-def restricted(values: FloatArray) -> Levels:
-    """The parameters that `unrestricted` made these numbers of."""
+def restricted(values: FloatArray) -> ThreeLevelParameters:
+    """The parameters from the vector that `unrestricted` made."""
     *logs, odds, power = values.tolist()
     positive = [float(np.exp(value)) for value in logs]
-    size = len(fields(Part))
-    names = [field.name for field in fields(Part)]
+    size = len(fields(PartVariances))
+    names = [field.name for field in fields(PartVariances)]
     genre_part, rest = (
-        Part(**dict(zip(names, positive[at : at + size], strict=True))) for at in (0, size)
+        PartVariances(**dict(zip(names, positive[at : at + size], strict=True))) for at in (0, size)
     )
     singles = dict(zip(_POSITIVE, positive[2 * size :], strict=True))
-    return Levels(
+    return ThreeLevelParameters(
         genre_part=genre_part, rest=rest, unknown_log_odds=odds, length_power=power, **singles
     )

@@ -1,4 +1,4 @@
-"""The genres that a model knows, in which directions they differ, and where texts lie among them.
+"""The genres that a model knows, the directions in which they differ, and texts' coordinates there.
 
 For the three-level model a text is its coordinates in the directions in which genres differ, and
 its scalar products with other texts in all others: see `PairGeometry`.
@@ -18,35 +18,35 @@ from adhominem.score.products import Cohort, PairProducts
 
 USUAL_TOKENS = 650.0
 _TOKENS = (60.0, 20_000.0)  # lengths beyond count as these
-_SAME = 1e-8  # of the squared lengths of two texts: nearer to each other, they are one
-_FEWEST = 3  # texts that must be left of a population, for it to be measured without one of them
-_USUAL = 0.5  # share of training texts that are nearer to their centre than is usual
-_NARROW = 1e-6  # of the largest variance: directions with less of it are none
-_FEWEST_GROUPED = 20  # texts: among fewer, two groups are soon seen
+_SAME = 1e-8  # share of the squared lengths of two texts; closer together, they are copies
+_FEWEST = 3  # texts that must remain in a population when one is left out of it
+_USUAL = 0.5  # quantile of training texts' distances from their centre
+_NARROW = 1e-6  # of the largest variance: directions with less are dropped
+_FEWEST_GROUPED = 20  # texts: smaller sets easily seem to fall into two groups
 _SMALLEST_GROUP = 0.1  # share of the texts
 _CLEAR_GAP = 4.0  # between two groups, in standard deviations inside them
-_FAR = 1.1  # times as far as genres are from the middle of all
+_FAR = 1.1  # multiple of the genres' distance from the middle of all
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Texts that lie together, apart from others."""
+    """A group of texts that is clearly separate from the others."""
 
     share: float  # of all texts
-    genre: str  # the genre of the model that they are nearest to
+    genre: str  # the model's nearest genre
 
 
 @dataclass(frozen=True)
 class Genres:
-    """Where the texts of each known genre lie."""
+    """The centre of each known genre, and how widely texts are spread around it."""
 
     names: tuple[str, ...]
-    centres: FloatArray  # (genres, lev_size): the mean LEV of each
-    usual: float  # how far half of the training texts are from their centre, or farther
+    centres: FloatArray  # (genres, lev_size): the mean LEV of each genre
+    usual: float  # the median distance of training texts from their centre
 
     @classmethod
     def fit(cls, levs: AnyFloats, corpora: npt.NDArray[np.integer], names: Sequence[str]) -> Genres:
-        """From the training LEVs (documents, lev_size): each corpus is a genre."""
+        """Genres from the training LEVs (documents, lev_size), taking each corpus as one genre."""
         present = np.unique(corpora)
         centres = np.array([levs[corpora == corpus].mean(axis=0) for corpus in present], np.float64)
         rest = levs - centres[np.searchsorted(present, corpora)]
@@ -58,73 +58,73 @@ class Genres:
 
     @cached_property
     def middle(self) -> FloatArray:
-        """(lev_size,): the mean of all centres."""
+        """The mean (lev_size,) of all centres."""
         return np.asarray(self.centres.mean(axis=0))
 
     @property
     def middle_square(self) -> float:
-        """The squared length of the middle."""
+        """The squared length of `middle`."""
         return float(self.middle @ self.middle)
 
     @cached_property
     def _axes(self) -> tuple[FloatArray, FloatArray]:
-        """(genres, directions): makes coordinates of products with the centres; (directions,)."""
+        """The map (genres, directions) from products to coordinates; variances (directions,)."""
         from_middle = self.centres - self.middle
         variances, vectors = np.linalg.eigh(from_middle @ from_middle.T)
         kept = variances > _NARROW * max(variances[-1], 1e-300)
-        kept[0] &= len(self) > 1  # the smallest is none: distances from a mean add up to 0
+        kept[0] &= len(self) > 1  # deviations from a mean add up to 0, so the smallest is void
         kept[0] = False
         variances, vectors = variances[kept][::-1], vectors[:, kept][:, ::-1]
         return vectors / np.sqrt(variances), variances / len(self)
 
     @property
     def directions(self) -> int:
-        """In how many directions genres differ; at least one, for means over directions."""
+        """The number of directions in which genres differ; at least one, so that means exist."""
         return max(1, int(self._axes[0].shape[1]))
 
     @cached_property
     def variances(self) -> FloatArray:
-        """(directions,): of the centres, in units of the usual distance."""
+        """The variances (directions,) of the centres, in units of the usual distance."""
         return self._filled(self._axes[1] / self.usual**2)
 
     @cached_property
     def places(self) -> FloatArray:
-        """(genres, directions): the coordinates of the centres."""
+        """The coordinates (genres, directions) of the centres."""
         return self.coordinates(self.centres @ self.centres.T)
 
     @cached_property
     def basis(self) -> FloatArray:
-        """(directions, lev_size): at right angles, of length 1."""
+        """An orthonormal basis (directions, lev_size) of the genre directions."""
         return np.asarray(self._axes[0].T @ (self.centres - self.middle))
 
     def coordinates(self, to_genres: FloatArray) -> FloatArray:
-        """(..., directions): of LEVs by their products (..., genres) with the centres."""
+        """The coordinates (..., directions) of LEVs from products (..., genres) with centres."""
         from_middle = to_genres - self.centres @ self.middle
         axes = self._axes[0]
-        # The directions are at right angles to what all centres have in common.
+        # The directions are orthogonal to what all centres have in common.
         return self._filled(
             (from_middle - from_middle.mean(axis=-1, keepdims=True)) @ axes / self.usual
         )
 
     def to_middle(self, to_genres: FloatArray) -> FloatArray:
-        """(...): the products of LEVs with the middle, by those (..., genres) with the centres."""
+        """The products (...) of LEVs with the middle, from those (..., genres) with the centres."""
         return np.asarray(to_genres.mean(axis=-1))
 
     def _filled(self, values: FloatArray) -> FloatArray:
-        """A model that knows one genre has one direction, in which nothing lies."""
+        """The values, or one zero where there are no directions, as with a single genre."""
         if values.shape[-1]:
             return np.asarray(values)
         return np.zeros((*values.shape[:-1], 1))
 
     def with_centres(self, centres: Mapping[str, FloatArray]) -> Genres:
-        """These genres and further ones, or others in place of those of the same names."""
+        """A copy with further genres; those of the same names are replaced."""
         kept = [at for at, name in enumerate(self.names) if name not in centres]
         names = (*(self.names[at] for at in kept), *centres)
         rows = np.concatenate([self.centres[kept], np.array(list(centres.values()))])
         return replace(self, names=names, centres=rows)
 
     def without(self, name: str) -> Genres:
-        """These genres as if this one were unknown; the last genre stays."""
+        """A copy without one genre; the only genre stays."""
         if name not in self.names or len(self) == 1:
             return self
         kept = [at for at, one in enumerate(self.names) if one != name]
@@ -136,11 +136,11 @@ class Genres:
         return self.names[int(distances.argmin())]
 
     def groups(self, levs: FloatArray) -> tuple[Group, ...]:
-        """The two groups that texts (documents, lev_size) fall apart into, the larger one first.
+        """The two groups that texts (documents, lev_size) fall into, the larger one first.
 
-        None where they do not: texts of one genre differ, too, and those of two centuries differ
-        more. So the groups must be far apart compared with the spread inside them, and farther than
-        the genres of the model are from the middle of all, in the directions in which these differ.
+        Empty if they do not: texts of one genre differ too, and those of two centuries differ
+        more. So the groups must be far apart compared with the spread within them, and farther than
+        the model's genres are from their common middle, in the directions in which genres differ.
         """
         if len(levs) < _FEWEST_GROUPED or len(self) < 2:
             return ()
@@ -151,7 +151,7 @@ class Genres:
         parts = sorted((order[:cut], order[cut:]), key=len, reverse=True)
         gap = abs(float(along[parts[0]].mean() - along[parts[1]].mean()))
         within = sum(float(along[part].var()) * len(part) for part in parts) / (len(levs) - 2)
-        spread = self._axes[1].sum()  # how far genres are from the middle, squared, on average
+        spread = self._axes[1].sum()  # mean squared distance of the genres from the middle
         if gap < max(_CLEAR_GAP * within**0.5, _FAR * spread**0.5):
             return ()
         return tuple(
@@ -160,7 +160,7 @@ class Genres:
 
 
 def _best_cut(values: FloatArray) -> int:
-    """Where rising values are cut in two so that those of either part differ least."""
+    """The index that cuts sorted values into the two parts with the smallest variances."""
     count = len(values)
     least = max(2, round(_SMALLEST_GROUP * count))
     cuts = np.arange(least, count - least + 1)
@@ -169,25 +169,25 @@ def _best_cut(values: FloatArray) -> int:
     return int(cuts[np.argmax(cuts * (count - cuts) * np.square(gaps))])
 
 
-# Where texts lie
+# Coordinates of texts
 
 
 def noise_of(log_tokens: FloatArray) -> FloatArray:
-    """What a text's length makes of the variance that it adds: 1 at 650 tokens, less if longer."""
+    """The factor by which length scales a text's variance: 1 at 650 tokens, smaller if longer."""
     return np.asarray(np.sqrt(USUAL_TOKENS / np.clip(np.exp(log_tokens), *_TOKENS)))
 
 
 @dataclass(frozen=True)
 class PairGeometry(PairRows):
-    """Where the texts of some pairs lie, from the middle of the known genres, for one member.
+    """Coordinates of the texts of some pairs for one member, relative to the middle of the genres.
 
-    `genre` are coordinates in the directions in which genres differ, `rest` scalar products of what
-    is left. With a population, its mean comes from all its texts but those of the pair itself.
+    `genre` are coordinates in the directions in which genres differ, `rest` scalar products in the
+    remaining ones. The population's mean leaves out the texts of the pair itself.
     """
 
     genres: Genres
     in_side: tuple[BoolArray, BoolArray]  # (pairs, texts) each: which texts a side has
-    noise: FloatArray  # (pairs, texts): what a text's length makes of `length`
+    noise: FloatArray  # (pairs, texts): see `noise_of`
     genre: FloatArray  # (pairs, texts, directions)
     rest: FloatArray  # (pairs, texts, texts)
     population: PopulationGeometry | None
@@ -196,7 +196,7 @@ class PairGeometry(PairRows):
     def of(
         cls, genres: Genres, pairs: PairProducts, log_tokens: FloatArray, cohort: Cohort | None
     ) -> PairGeometry:
-        """From products of LEVs; `log_tokens` (pairs, texts) are the texts' lengths."""
+        """The geometry from products of LEVs; `log_tokens` (pairs, texts) are the lengths."""
         present = pairs.in_side[0] | pairs.in_side[1]  # (pairs, texts)
         genre = genres.coordinates(pairs.to_genres) * present[:, :, None]
         to_middle = genres.to_middle(pairs.to_genres) * present  # (pairs, texts)
@@ -211,21 +211,21 @@ class PairGeometry(PairRows):
 
     @property
     def present(self) -> BoolArray:
-        """(pairs, texts): which texts there are."""
+        """A mask (pairs, texts) of the texts that are not padding."""
         return self.in_side[0] | self.in_side[1]
 
 
 @dataclass(frozen=True)
 class PopulationGeometry(PairRows):
-    """Where a population lies for one member, for each pair without the texts of that pair."""
+    """Coordinates of a population for one member, for each pair without the pair's own texts."""
 
     texts: FloatArray  # (pairs,)
-    authors: FloatArray  # (pairs,): several texts by one person say less of c
+    authors: FloatArray  # (pairs,): several texts by one person say less about c
     noise: FloatArray  # (pairs,): of its texts on average
     mean: FloatArray  # (pairs, directions)
     mean_square: FloatArray  # (pairs,): rest
     to_mean: FloatArray  # (pairs, texts): rest
-    kept: BoolArray  # (pairs, cohort): which texts of the cohort are none of the pair's
+    kept: BoolArray  # (pairs, cohort): which cohort texts are not the pair's own
     cohort: FloatArray  # (cohort, directions); or (pairs, cohort, directions), if it differs
     cohort_squares: FloatArray  # (cohort,), or (pairs, cohort): rest
     cohort_to_mean: FloatArray  # (pairs, cohort): rest
@@ -241,7 +241,7 @@ class PopulationGeometry(PairRows):
         genre: FloatArray,
         to_middle: FloatArray,
     ) -> PopulationGeometry:
-        """From products of LEVs."""
+        """The geometry from products of LEVs."""
         others = Others.of(pairs, cohort)
         unit, square = genres.usual**2, genres.middle_square
         mean = genres.coordinates(others.mean_to_genres)  # (pairs, directions)
@@ -279,11 +279,11 @@ class PopulationGeometry(PairRows):
 
     @classmethod
     def joined(cls, parts: Sequence[PopulationGeometry]) -> PopulationGeometry:
-        """The pairs of several in a row, whose populations are as large."""
+        """The concatenated pairs of several geometries, whose cohorts are equally large."""
         return super().joined([part._by_pair() for part in parts])
 
     def _by_pair(self) -> PopulationGeometry:
-        """The same, with the cohort once for each pair."""
+        """A copy in which the cohort is repeated for each pair."""
         if self.cohort.ndim == 3:
             return self
         return replace(
@@ -295,28 +295,28 @@ class PopulationGeometry(PairRows):
 
 @dataclass(frozen=True)
 class Others:
-    """The population of each pair: all of its texts but those of the pair itself.
+    """The population of each pair: all texts but those of the pair itself.
 
-    Where texts are compared that stand in their own population, each would be measured by itself.
+    Texts that belong to their own population would otherwise be compared with themselves.
     """
 
-    texts: FloatArray  # (pairs,): how many
-    square: FloatArray  # (pairs,): of their mean
-    to_mean: FloatArray  # (pairs, texts): of the pair's texts with it
+    texts: FloatArray  # (pairs,): number of texts
+    square: FloatArray  # (pairs,): squared length of their mean
+    to_mean: FloatArray  # (pairs, texts): products of the pair's texts with that mean
     mean_to_genres: FloatArray  # (pairs, genres)
-    kept: BoolArray  # (pairs, cohort): which texts of the cohort are others
+    kept: BoolArray  # (pairs, cohort): which cohort texts are not the pair's own
     cohort_to_mean: FloatArray  # (pairs, cohort)
     inside: FloatArray  # (pairs, texts): how many copies of each text stand in the population
 
     @classmethod
     def of(cls, pairs: PairProducts, cohort: Cohort) -> Others:
-        """Texts of a pair are known in the population by their distance, which is none."""
+        """The other texts; a pair's own texts are recognised by their distance of zero."""
         n, present = cohort.texts, pairs.in_side[0] | pairs.in_side[1]
         squares = np.einsum("ptt->pt", pairs.between)[:, :, None] + cohort.squares
         copies = squares - 2 * pairs.to_cohort <= _SAME * squares  # (pairs, texts, cohort)
         copies &= present[:, :, None]
         taken = np.zeros_like(copies[:, 0])  # (pairs, cohort)
-        for of_text in copies.transpose(1, 0, 2):  # each text of the cohort is a copy of one
+        for of_text in copies.transpose(1, 0, 2):  # each cohort text is a copy of one text at most
             of_text &= ~taken
             taken |= of_text
         copies &= (n - copies.sum(axis=(1, 2)) >= _FEWEST)[:, None, None]

@@ -1,10 +1,10 @@
 """Whether a text looks as if a machine had written it.
 
 A language model is not an author that known texts could reveal: on somebody's topic it passes for
-them, and two of its texts pass for one person's. How a LEV would have to differ is learnt by a
-logistic regression of texts by machines against texts by people of several genres; the limit is
-so high that of each genre, seen or not, hardly a text by a person lies beyond it. So what lies
-beyond looks machine-written; what does not may be so all the same.
+them, and two of its texts pass for one person's. A logistic regression learns to separate LEVs of
+texts by machines from those of texts by people in several genres. Its limit is so high that in each
+genre, even one absent from training, hardly any text by a person lies beyond it. So a text beyond
+the limit looks machine-written, but a text within it may be machine-written, too.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ import numpy as np
 from adhominem.arrays import AnyFloats, BoolArray, FloatArray
 from adhominem.errors import OptionError
 
-FALSE_ALARMS = 0.02  # of a genre's texts by people lie beyond the limit, at most
-SHORTEST = 200  # tokens of a text that anything is said of
-_RIDGE = 1.0  # squared weights count as so many texts, features being of unit deviation
-_STEPS = 25  # of Newton's method, which ends where nothing changes
+FALSE_ALARMS = 0.02  # largest share of a genre's texts by people that lie beyond the limit
+SHORTEST = 200  # tokens: shorter texts are not judged
+_RIDGE = 1.0  # how many texts a squared weight counts as, for features of unit deviation
+_STEPS = 25  # of Newton's method, which stops at convergence
 _ENOUGH = 1e-6
 _FOLDS = 4  # of the genres
 
 
 @dataclass(frozen=True, eq=False)
 class MachineLook:
-    """By how much a LEV looks machine-written: above 0, it lies beyond the limit."""
+    """A linear score of how machine-written a LEV looks; above 0, it lies beyond the limit."""
 
-    weights: FloatArray  # (size,): of the numbers of a LEV that are dense
+    weights: FloatArray  # (size,): of the dense part of a LEV
     constant: float  # less the limit
 
     def scores(self, levs: AnyFloats) -> FloatArray:
-        """(documents,): of LEVs (documents, size)."""
+        """The scores (documents,) of LEVs (documents, size)."""
         return np.asarray(levs.astype(np.float64) @ self.weights + self.constant)
 
     def beyond(self, levs: AnyFloats, log_tokens: AnyFloats) -> BoolArray:
-        """(documents,): which look machine-written; of short texts nothing is said."""
+        """Which documents (documents,) look machine-written; short texts never do."""
         return np.asarray((self.scores(levs) > 0) & (log_tokens >= np.log(SHORTEST) - 1e-6))
 
     @classmethod
@@ -47,12 +47,11 @@ class MachineLook:
         people: Mapping[str, FloatArray],
         false_alarms: float = FALSE_ALARMS,
     ) -> tuple[MachineLook, dict[str, float]]:
-        """From LEVs (documents, size) by several machines, and by people, genre by genre.
+        """The fitted detector, and the share of each genre's texts by people that it flags.
 
-        The limit is the greatest that any genre needs, for so many of its texts to lie beyond it
-        at most, if the regression has not seen it; a quarter of the genres is left out at a time.
-        Each machine counts for as much as the others, as does each genre. Beside it, the share of
-        each genre's texts that then lies beyond the limit.
+        LEVs are (documents, size), one array per machine and per genre. All machines have equal
+        weight, as have all genres. The limit is the largest that any genre needs to stay below
+        `FALSE_ALARMS` when it is left out of the regression; a quarter is left out at a time.
         """
         if not people or not machines:
             raise OptionError("expected texts by machines and by people, at least one of each")
@@ -81,7 +80,7 @@ def _regression(
     is_machine = np.concatenate(
         [np.full(len(group), at < len(machines), float) for at, group in enumerate(groups)]
     )
-    # Half of all that counts is by machines, and each group has its share of its half.
+    # Machines and people have half of the weight each, shared equally among their groups.
     counts = np.concatenate(
         [
             np.full(len(group), len(rows) / 2 / len(side) / max(1, len(group)))
@@ -90,7 +89,7 @@ def _regression(
         ]
     )
     deviation = np.sqrt(np.average(np.square(rows - np.average(rows, 0, counts)), 0, counts))
-    scale = 1 / max(float(deviation.mean()), 1e-12)  # one for all: LEVs are made to be compared so
+    scale = 1 / max(float(deviation.mean()), 1e-12)  # one scale for all numbers
     inputs = np.concatenate(
         [rows * scale, np.ones((len(rows), 1))], axis=1
     )  # (documents, size + 1)
@@ -102,7 +101,7 @@ def _regression(
         curvature = counts * np.maximum(probability * (1 - probability), 1e-6)
         step = np.linalg.solve((inputs * curvature[:, None]).T @ inputs + np.diag(ridge), gradient)
         largest = float(np.abs(step).max())
-        solved += step * min(1.0, 5.0 / max(largest, 1e-12))  # no leap where classes part cleanly
+        solved += step * min(1.0, 5.0 / max(largest, 1e-12))  # short steps if separable
         if largest < _ENOUGH:
             break
     return solved[:-1] * scale, float(solved[-1])

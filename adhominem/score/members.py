@@ -1,9 +1,9 @@
-"""What each member of a model says of pairs of its LEVs, in nats: one protocol, two ways.
+"""The evidence of each member of a model on pairs of its LEVs, in nats: one protocol, two ways.
 
     GenreMember  by the three-level model: genre, author, text
     LayerMember  by the two-covariance layer that a network was trained with: as in the paper
 
-A pair is two sides, each given by the numbers of its texts; -1 where it has fewer than others.
+A pair is two sides, each given by the indices of its texts, padded with -1.
 """
 
 from __future__ import annotations
@@ -16,10 +16,16 @@ import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray, Rows
 from adhominem.paper.two_covariance import TwoCovariance
-from adhominem.score.contributions import Contribution, FactorContribution, product_of
+from adhominem.score.contributions import Contribution, FactorContribution, product_contribution
 from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.products import MemberTexts, PairProducts, PopulationPart, numbered, products
-from adhominem.score.three_level import Comparison, Evidence, Levels, compare, genre_shares
+from adhominem.score.three_level import (
+    CentredPairs,
+    Evidence,
+    ThreeLevelParameters,
+    compare,
+    genre_shares,
+)
 
 
 @dataclass(frozen=True)
@@ -27,17 +33,17 @@ class GenreMember:
     """A member that is scored by the three-level model of its LEVs."""
 
     genres: Genres
-    levels: Levels = field(default_factory=Levels)
-    is_sparse: bool = False  # whether its LEVs are zeros for the most part
+    levels: ThreeLevelParameters = field(default_factory=ThreeLevelParameters)
+    is_sparse: bool = False  # whether its LEVs are mostly zeros
 
     @property
     def lev_size(self) -> int:
-        """The size of the LEVs that it takes."""
+        """The size of this member's LEVs."""
         return int(self.genres.centres.shape[1])
 
     @cached_property
     def centres(self) -> FloatArray:
-        """(genres, lev_size): those of the genres; by column, if LEVs are read so."""
+        """The centres (genres, lev_size) of the genres, in the memory order that products read."""
         centres = self.genres.centres
         return np.asfortranarray(centres) if self.is_sparse else centres
 
@@ -48,7 +54,7 @@ class GenreMember:
         second: IntArray,
         population: PopulationPart | None,
     ) -> PairGeometry:
-        """Where the texts of pairs of sides (pairs, texts) lie: what `levels` are applied to."""
+        """The geometry of pairs of sides (pairs, texts), to which `levels` are applied."""
         made = PairProducts.of(texts, first, second, self.centres, population)
         numbers = np.concatenate([first, second], axis=1)
         log_tokens = np.where(numbers < 0, 0, texts.log_tokens[numbers])
@@ -62,18 +68,18 @@ class GenreMember:
         second: IntArray,
         population: PopulationPart | None,
     ) -> Evidence:
-        """What it says of pairs of sides (pairs, texts)."""
+        """The evidence on pairs of sides (pairs, texts)."""
         return compare(self.levels, self.pairs(texts, first, second, population))
 
     def with_products(self, texts: MemberTexts, like: MemberTexts | None) -> MemberTexts:
-        """Texts of which many pairs are made, with their products.
+        """The texts with all their products, for scoring many pairs among them.
 
-        Those that do not depend on the genres are taken from another scorer's texts, `like`.
+        Products that do not depend on the genres are taken from another scorer's texts, `like`.
         """
         return texts.with_products(self.centres, like)
 
     def genre_shares(self, levs: Rows, log_tokens: FloatArray) -> FloatArray:
-        """(genres + 1,): of which genre texts (texts, lev_size) are; last, of none known."""
+        """Genre probabilities (genres + 1,) of texts (texts, lev_size), last that of none known."""
         return genre_shares(self.levels, self.genres, products(levs, self.centres), log_tokens)
 
     def contribution(
@@ -84,7 +90,7 @@ class GenreMember:
         population: PopulationPart | None,
         slope: float,
     ) -> Contribution:
-        """Its share of the log Bayes factor of one pair; a nat of it adds `slope` to that."""
+        """The contribution to the log Bayes factor of one pair, `slope` per nat of evidence."""
         pairs = self.pairs(texts, first, second, population)
         levs = texts.levs.astype(np.float64)
         mean = None
@@ -93,24 +99,24 @@ class GenreMember:
             left = float(pairs.population.texts[0])
             mean = (population.texts * population.mean - inside) / left
         sides = levs[first[0]], levs[second[0]]
-        return product_of(Comparison(self.levels, pairs), sides, mean, slope)
+        return product_contribution(CentredPairs(self.levels, pairs), sides, mean, slope)
 
     def without(self, genre: str) -> GenreMember:
-        """This scorer as if a genre were unknown."""
+        """A copy that does not know one genre."""
         return replace(self, genres=self.genres.without(genre))
 
 
 @dataclass(frozen=True)
 class LayerMember:
-    """A network that is scored by the layer that it was trained with.
+    """A network that is scored by the two-covariance layer that it was trained with.
 
-    The mean of a population is moved to the mean of the layer.
+    LEVs are shifted so that the population's mean falls on the layer's mean.
     """
 
     layer: TwoCovariance
-    project: Callable[[FloatArray], FloatArray]  # what the layer sees of LEVs
+    project: Callable[[FloatArray], FloatArray]  # from LEVs to the layer's input
     lev_size: int
-    weight: float = 1.0  # of its log Bayes factor, once it is calibrated
+    weight: float = 1.0  # of its log Bayes factor, once calibrated
     is_sparse: bool = False
 
     def pairs(
@@ -120,7 +126,7 @@ class LayerMember:
         second: IntArray,
         population: PopulationPart | None,
     ) -> Evidence:
-        """What the layer says of pairs of sides (pairs, texts): all that `weight` is applied to."""
+        """The layer's evidence on pairs of sides (pairs, texts), before `weight` is applied."""
         moved = self._moved(texts.levs, population)  # (texts, size)
         sides = [
             moved[side[:, 0]] if side.shape[1] == 1 else [moved[one[one >= 0]] for one in side]
@@ -148,11 +154,11 @@ class LayerMember:
         second: IntArray,
         population: PopulationPart | None,
     ) -> Evidence:
-        """What it says of pairs of sides (pairs, texts)."""
+        """The evidence on pairs of sides (pairs, texts)."""
         return self.pairs(texts, first, second, population).times(self.weight)
 
     def with_products(self, texts: MemberTexts, like: MemberTexts | None) -> MemberTexts:
-        """The texts themselves: the layer makes nothing of their products."""
+        """The texts unchanged: the layer uses no products."""
         return texts
 
     def contribution(
@@ -163,7 +169,7 @@ class LayerMember:
         population: PopulationPart | None,
         slope: float,
     ) -> Contribution:
-        """Its share of the log Bayes factor of one pair; a nat of it adds `slope` to that."""
+        """The contribution to the log Bayes factor of one pair, `slope` per nat of evidence."""
 
         def factors(first: Sequence[FloatArray], second: Sequence[FloatArray]) -> FloatArray:
             levs, one, other = numbered(first, second)
@@ -174,11 +180,11 @@ class LayerMember:
         return FactorContribution(0.0, slope, factors, (levs[first[0]], levs[second[0]]))
 
     def without(self, genre: str) -> LayerMember:
-        """This scorer itself: it knows no genres."""
+        """This member itself: it knows no genres."""
         return self
 
     def _moved(self, levs: Rows, population: PopulationPart | None) -> FloatArray:
-        """(documents, size): what the layer sees of LEVs (documents, lev_size)."""
+        """The layer's input (documents, size) from LEVs (documents, lev_size)."""
         projected = self.project(np.atleast_2d(levs.astype(np.float64)))
         if population is None:
             return projected

@@ -18,21 +18,21 @@ from adhominem.text.files import Document
 
 _Levs = TypeVar("_Levs", bound=AnyLevs)
 
-FEWEST = 5  # texts: fewer say hardly anything of a genre
-_COHORT = 200  # texts at most that are kept: with more, likenesses to others hardly vary less
+FEWEST = 5  # texts: fewer say hardly anything about a genre
+_COHORT = 200  # most texts that are kept: more hardly steady the comparison with others
 
 
 @dataclass(frozen=True, kw_only=True)
 class PopulationText:
-    """A text of a population, and how to recognise it."""
+    """The name, SHA-256 and length of a text in a population."""
 
     name: str
     sha256: str  # of its characters in UTF-8
-    words: int  # between white space
+    words: int  # separated by white space
 
     @classmethod
     def of(cls, text: str | Document, number: int) -> PopulationText:
-        """A text by its name, or by its number where it has none."""
+        """The entry of a text, by its name or, if it has none, its number."""
         document = Document(text=text) if isinstance(text, str) else text
         return cls(
             name=document.id or f"population-{number}",
@@ -43,21 +43,24 @@ class PopulationText:
 
 @dataclass(frozen=True)
 class Population:
-    """Where the LEVs of such texts lie on average; no author need be known. Copies count once."""
+    """The mean LEV and the kept LEVs of a population's texts. Copies count once.
+
+    The authors of the texts need not be known.
+    """
 
     texts: int
     lev_mean: FloatArray  # (lev_size,)
-    cohort: AnyLevs  # (texts, lev_size): the LEVs of its texts, or of some hundred of them
+    cohort: AnyLevs  # (texts, lev_size): the LEVs of all texts, or of a sample
     material: tuple[PopulationText, ...] = ()  # its texts, where they are known
-    prints: tuple[Fingerprint, ...] = ()  # of the same: to find copies
+    prints: tuple[Fingerprint, ...] = ()  # of these texts, to find copies
     recurring: Hashes | None = None  # passages that stand in several of its texts, as in a form
-    seeming_authors: float = 0.0  # by how many people its texts seem to be; 0: by one each
-    groups: tuple[Group, ...] = ()  # two, if it falls apart into these: see `Styles.groups`
+    seeming_authors: float = 0.0  # number of apparent authors; 0: one per text
+    groups: tuple[Group, ...] = ()  # two, if it falls into two: see `Genres.groups`
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # see `Scorer`
 
     @classmethod
     def of(cls, levs: AnyLevs, texts: Sequence[str | Document] = ()) -> Population:
-        """From the LEVs (documents, lev_size) of the population's texts, and these themselves."""
+        """A population from the LEVs (documents, lev_size) of its texts, and the texts."""
         if len(texts) not in (0, len(levs)):
             raise OptionError(f"{len(levs)} LEVs of {len(texts)} texts; expected as many")
         places = first_places(levs)
@@ -80,18 +83,18 @@ class Population:
 
     @property
     def authors(self) -> float:
-        """How many people seem to have written its texts."""
+        """The number of people who seem to have written the texts."""
         return self.seeming_authors or float(self.texts)
 
     @property
     def sha256(self) -> str:
-        """To recognise it by: of the mean LEV and the number of texts."""
+        """The SHA-256 of the mean LEV and the number of texts, which identifies the population."""
         mean = np.ascontiguousarray(self.lev_mean, dtype="<f8").tobytes()
         return sha256(mean + b"%d" % self.texts).hexdigest()
 
 
 def keys_of(levs: AnyLevs) -> list[bytes]:
-    """To recognise each of LEVs (documents, lev_size) by: equal ones have equal keys."""
+    """A key for each of the LEVs (documents, lev_size); equal LEVs have equal keys."""
     if not isinstance(levs, Levs):
         return [sha256(lev.tobytes()).digest() for lev in levs]
     keys = []
@@ -105,15 +108,15 @@ def keys_of(levs: AnyLevs) -> list[bytes]:
 
 
 def first_places(levs: AnyLevs) -> IntArray:
-    """(distinct documents,): where each LEV stands for the first time."""
+    """The indices (distinct documents,) of the first occurrence of each LEV."""
     firsts: dict[bytes, int] = {}
     for at, key in enumerate(keys_of(levs)):
         firsts.setdefault(key, at)
     return np.array(list(firsts.values()), dtype=np.int64)
 
 
-def each_once(levs: _Levs) -> _Levs:
-    """(distinct documents, lev_size): where a LEV stands several times, the first."""
+def distinct_levs(levs: _Levs) -> _Levs:
+    """The LEVs (distinct documents, lev_size) without repetitions."""
     if len(levs) == 1:
         return levs
     places = first_places(levs)

@@ -33,21 +33,21 @@ from adhominem.errors import OptionError
 _COLUMNS_AT_ONCE = 4_096  # of plain rows, in double precision
 _PLAIN_AT_ONCE = 512  # plain rows
 _ROWS_AT_ONCE = 128  # sparse rows that are made plain for a product of matrices: some 30 MB
-_NOT_WORTH_TURNING = 16  # sparse rows: by columns, plain rows are read faster, once turned
-_NOT_WORTH_TURNING_IN_C = 64  # the same, where the products are in C
-_FEW = 48  # rows: by fewer, sparse rows are multiplied number by number
-_COMPILED = 256  # rows: by more, tables by column would take much memory
-_RARE = 0.05  # share of rows: in columns that fewer of them have, numbers are multiplied one by one
+_NOT_WORTH_TURNING = 16  # sparse rows: with more, transposing plain rows pays off
+_NOT_WORTH_TURNING_IN_C = 64  # likewise, where the products are computed in C
+_FEW = 48  # rows: with fewer, sparse rows are multiplied number by number
+_COMPILED = 256  # rows: with more, transposed tables would take much memory
+_RARE = 0.05  # share of rows: rarer columns are multiplied number by number
 
 
 Sides = AnyLevs | Rows | Sequence[AnyLevs | Rows]  # (pairs, size), one text a side; or sets
 
 
 def numbered(first: Sides, second: Sides) -> tuple[Any, IntArray, IntArray]:
-    """The texts of both sides of pairs, and (pairs, texts) of each side their numbers.
+    """The texts of both sides of pairs, and the indices (pairs, texts) of each side's texts.
 
-    Sides come as a table (pairs, size) of one text each, or as tables (texts, size), of which one
-    of one text may be a row. Where a side has fewer texts than others, -1 stands.
+    The sides are either a table (pairs, size), one text per pair, or a sequence of tables
+    (texts, size) and rows (size,), one per pair. Indices are padded with -1.
     """
     tables, numbers = [], []
     begin = 0
@@ -71,15 +71,15 @@ def numbered(first: Sides, second: Sides) -> tuple[Any, IntArray, IntArray]:
 
 @dataclass(frozen=True)
 class MemberTexts:
-    """The LEVs of some texts, in the columns of one member: a pair has them by their numbers."""
+    """The LEVs of some texts in the columns of one member; pairs refer to them by index."""
 
     levs: Rows  # (texts, size)
     log_tokens: FloatArray  # (texts,)
-    between: FloatArray | None = None  # (texts, texts): all products, where many pairs are made
-    to_genres: FloatArray | None = None  # (texts, genres): the same with the centres of genres
+    between: FloatArray | None = None  # (texts, texts): all products, if many pairs are scored
+    to_genres: FloatArray | None = None  # (texts, genres): products with the centres of genres
 
     def with_products(self, centres: FloatArray, like: MemberTexts | None = None) -> MemberTexts:
-        """These texts with all products; those with each other are those of `like`, if given."""
+        """A copy with all products; those among the texts are taken from `like`, if given."""
         if not is_finite(self.levs):
             raise _not_finite()
         between = products(self.levs, self.levs) if like is None else like.between
@@ -92,10 +92,10 @@ def _not_finite() -> OptionError:
 
 @dataclass(frozen=True)
 class Cohort:
-    """The texts of a population, as far as they are kept, in products."""
+    """The kept texts of a population, by their products."""
 
-    texts: int  # of the population
-    authors: float  # by how many people they seem to be
+    texts: int  # in the population
+    authors: float  # number of apparent authors
     log_tokens: FloatArray  # (cohort,)
     square: float  # of the population's mean
     squares: FloatArray  # (cohort,): of each text
@@ -109,41 +109,41 @@ class PopulationPart:
     """A population in the columns of one member."""
 
     texts: int
-    authors: float  # by how many people they seem to be
-    source: Rows  # (cohort, size): the LEVs of its texts, or those that they are chosen from
+    authors: float  # number of apparent authors
+    source: Rows  # (cohort, size), or (texts, size) from which `numbers` select the cohort
     log_tokens: FloatArray  # (cohort,)
-    lev_mean: FloatArray | None = None  # (size,): of all its texts, where some were left out
+    lev_mean: FloatArray | None = None  # (size,): the mean over all texts, if only some are kept
     numbers: IntArray | None = None  # (cohort,): where its texts are in `source`
     memory: list[tuple[FloatArray, Cohort]] = field(
         default_factory=list, repr=False, compare=False
-    )  # the cohort that was made last, and of which centres
+    )  # the cohort made last, and for which centres
 
     @classmethod
     def of(cls, levs: Rows, log_tokens: FloatArray) -> PopulationPart:
-        """From the LEVs (texts, size) of all its texts."""
+        """A population from the LEVs (texts, size) of all its texts."""
         return cls(len(levs), len(levs), levs, log_tokens)
 
     @classmethod
     def among(
         cls, texts: MemberTexts, numbers: IntArray, authors: float | None = None
     ) -> PopulationPart:
-        """From the numbers of texts whose products are known."""
+        """A population from the indices of texts whose products are known."""
         tokens = texts.log_tokens[numbers]
         count = len(numbers)
         return cls(count, authors or float(count), texts.levs, tokens, numbers=numbers)
 
     @property
     def levs(self) -> Rows:
-        """(cohort, size): the LEVs of its texts, or of some of them."""
+        """The LEVs (cohort, size) of the kept texts."""
         return self.source if self.numbers is None else self.source[self.numbers]
 
     @cached_property
     def mean(self) -> FloatArray:
-        """(size,): the mean LEV of all its texts."""
+        """The mean LEV (size,) of all its texts."""
         return column_means(self.levs) if self.lev_mean is None else self.lev_mean
 
     def cohort(self, centres: FloatArray, texts: MemberTexts) -> Cohort:
-        """The products of its texts with each other and with the centres of genres."""
+        """The cohort: products of the kept texts with each other and with the centres of genres."""
         if self.numbers is not None and texts.between is not None and texts.to_genres is not None:
             between = texts.between[np.ix_(self.numbers, self.numbers)]
             return make_cohort(
@@ -170,7 +170,7 @@ def make_cohort(
     log_tokens: FloatArray,
     authors: float | None = None,
 ) -> Cohort:
-    """The cohort that is the whole population: its products (texts, texts), (texts, genres)."""
+    """A cohort of the whole population, from products (texts, texts) and (texts, genres)."""
     return Cohort(
         texts=len(between),
         authors=authors or float(len(between)),
@@ -185,7 +185,7 @@ def make_cohort(
 
 @dataclass(frozen=True)
 class PairProducts:
-    """The products that some pairs need, each with as many texts: padding is in neither side."""
+    """The products that pairs need, padded to the same number of texts; padding is on no side."""
 
     in_side: tuple[BoolArray, BoolArray]  # (pairs, texts) each: which texts a side has
     between: FloatArray  # (pairs, texts, texts)
@@ -202,7 +202,7 @@ class PairProducts:
         centres: FloatArray,
         population: PopulationPart | None = None,
     ) -> PairProducts:
-        """From the numbers (pairs, texts) of each side's texts; -1 where a side has fewer."""
+        """The products from the indices (pairs, texts) of each side's texts, padded with -1."""
         numbers = np.concatenate([first, second], axis=1)  # (pairs, texts)
         present = numbers >= 0
         in_first = present & (np.arange(numbers.shape[1]) < first.shape[1])
@@ -219,7 +219,7 @@ class PairProducts:
         if len(used) < len(rows):
             rows = rows[used]
             numbers = np.where(present, np.searchsorted(used, numbers), -1)
-        if isinstance(rows, SparseRows):  # each text is multiplied once, however often it is there
+        if isinstance(rows, SparseRows):  # each text is multiplied only once
             distinct, which = rows.distinct()
             rows, numbers = distinct.packed, np.where(present, which[numbers], -1)
         if not is_finite(rows):
@@ -241,7 +241,7 @@ class PairProducts:
 
 
 def _for_pairs(of_rows: FloatArray, numbers: IntArray) -> FloatArray:
-    """(pairs, texts, others): products (rows, others), with zeros where a pair has no text."""
+    """Products (pairs, texts, others) from those of rows (rows, others), with zeros for padding."""
     table = of_rows[numbers]
     if len(numbers) and numbers.min() < 0:
         table[numbers < 0] = 0
@@ -249,7 +249,7 @@ def _for_pairs(of_rows: FloatArray, numbers: IntArray) -> FloatArray:
 
 
 def _between(rows: Rows, numbers: IntArray) -> FloatArray:
-    """(pairs, texts, texts): the products of the texts of each pair, by the numbers of rows."""
+    """The products (pairs, texts, texts) of each pair's texts, given by row numbers."""
     pairs, longest = numbers.shape
     between = np.zeros((pairs, longest, longest))
     if longest == 2:
@@ -265,17 +265,17 @@ def _between(rows: Rows, numbers: IntArray) -> FloatArray:
     return between
 
 
-# Products of rows, of plain arrays and of sparse rows
+# Products of rows in plain and sparse arrays
 
 
 def columns_in_parts(count: int) -> Iterator[slice]:
-    """A few columns at a time: LEVs may have many thousand."""
+    """Slices of a few columns at a time: LEVs may have many thousands."""
     for at in range(0, count, _COLUMNS_AT_ONCE):
         yield slice(at, at + _COLUMNS_AT_ONCE)
 
 
 def products(first: Rows, second: Rows) -> FloatArray:
-    """(first rows, second rows): the scalar product of each row with each."""
+    """The scalar products (first rows, second rows) of all pairs of rows."""
     if isinstance(first, SparseRows):
         rows, which = first.distinct()
         module = compiled("adhominem.score._rows")
@@ -302,7 +302,7 @@ def products(first: Rows, second: Rows) -> FloatArray:
 
 
 def row_products(first: Rows, second: Rows) -> FloatArray:
-    """(rows,): the scalar product of each row with that beside it."""
+    """The scalar products (rows,) of corresponding rows."""
     if isinstance(first, SparseRows) and isinstance(second, SparseRows):
         return _sparse_row_products(first, second)
     total = np.zeros(len(first))
@@ -314,7 +314,7 @@ def row_products(first: Rows, second: Rows) -> FloatArray:
 
 
 def squares(rows: Rows) -> FloatArray:
-    """(rows,): the squared length of each."""
+    """The squared lengths (rows,)."""
     if not isinstance(rows, SparseRows):
         return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     distinct, which = rows.distinct()
@@ -324,7 +324,7 @@ def squares(rows: Rows) -> FloatArray:
 
 
 def column_means(rows: Rows) -> FloatArray:
-    """(size,): the mean of each number."""
+    """The means (size,) of the columns."""
     if isinstance(rows, SparseRows):
         packed = rows.packed
         total = np.bincount(packed.places, packed.values.astype(np.float64), rows.size)
@@ -333,13 +333,13 @@ def column_means(rows: Rows) -> FloatArray:
 
 
 def _compiled_products(module: Any, rows: SparseRows, others: Rows) -> FloatArray:
-    """(rows, others): number by number, in C."""
+    """The products (rows, others), computed number by number in C."""
     packed = rows.packed
     result = np.empty((len(rows), len(others)))
     if isinstance(others, SparseRows):
         turned, table = True, others.by_column
     else:
-        kept_by_column = others.flags.f_contiguous  # as centres of genres are: nothing is copied
+        kept_by_column = others.flags.f_contiguous  # as centres of genres are: no copy is made
         turned = kept_by_column or len(rows) > _NOT_WORTH_TURNING_IN_C
         table = np.ascontiguousarray(others.T if turned else others)
         if table.dtype not in (np.float32, np.float64):
@@ -350,7 +350,7 @@ def _compiled_products(module: Any, rows: SparseRows, others: Rows) -> FloatArra
 
 
 def _with_few(rows: SparseRows, others: AnyFloats) -> FloatArray:
-    """(rows, others): only the columns that a row has are looked at."""
+    """The products (rows, others), reading only the nonzero columns of each row."""
     table = np.empty((len(rows), len(others)))
     if len(rows) < _NOT_WORTH_TURNING and not others.flags.f_contiguous:
         for at, result in enumerate(table):
@@ -358,7 +358,7 @@ def _with_few(rows: SparseRows, others: AnyFloats) -> FloatArray:
             columns = others.take(places, axis=1).astype(np.float64, copy=False)
             np.dot(columns, values.astype(np.float64), out=result)
         return table
-    by_column = np.ascontiguousarray(others.T, dtype=np.float64)  # (size, others); maybe as it is
+    by_column = np.ascontiguousarray(others.T, dtype=np.float64)  # (size, others); maybe a view
     for at, result in enumerate(table):
         places, values = rows.row(at)
         np.dot(values.astype(np.float64), by_column.take(places, axis=0), out=result)
@@ -366,7 +366,7 @@ def _with_few(rows: SparseRows, others: AnyFloats) -> FloatArray:
 
 
 def _sparse_products(rows: SparseRows, others: SparseRows) -> FloatArray:
-    """(rows, others): in common columns by products of matrices, in rare ones number by number."""
+    """The products (rows, others): common columns by matrices, rare ones number by number."""
     if len(rows) < min(_FEW, len(others)):
         return _with_few(others, rows.astype(np.float64)).T
     if len(others) < _FEW:
@@ -384,7 +384,7 @@ def _sparse_products(rows: SparseRows, others: SparseRows) -> FloatArray:
 
 
 def _add_rare(table: FloatArray, rows: SparseRows, others: SparseRows) -> None:
-    """Add the products of packed rows to a table (rows, others), each two numbers of a column."""
+    """Add the products of sparse rows to a table (rows, others), pair by pair in each column."""
     by_column = np.argsort(others.places, kind="stable")
     owners, values = others.owners[by_column], others.values[by_column].astype(np.float64)
     ends = np.cumsum(np.bincount(others.places, minlength=others.size))  # (size,)
@@ -392,7 +392,7 @@ def _add_rare(table: FloatArray, rows: SparseRows, others: SparseRows) -> None:
     at_once = max(1, _ROWS_AT_ONCE * _FEW // len(others))
     for at in range(0, len(rows), at_once):
         block = rows[at : at + at_once].packed
-        counts = (ends - begins)[block.places]  # (numbers,): how many others each is multiplied by
+        counts = (ends - begins)[block.places]  # (numbers,): how many factors each one has
         steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         items = np.repeat(begins[block.places], counts) + steps
         target = np.repeat(block.owners * len(others), counts) + owners[items]
@@ -402,7 +402,7 @@ def _add_rare(table: FloatArray, rows: SparseRows, others: SparseRows) -> None:
 
 
 def _in_blocks(rows: Rows, others: Rows) -> FloatArray:
-    """(rows, others): as products of matrices, of which some rows are made plain at a time."""
+    """The products (rows, others) of matrices, making some rows plain at a time."""
     alike = rows is others
     table = np.zeros((len(rows), len(others)))
     here, there = (np.zeros((_ROWS_AT_ONCE, rows.shape[1])) for _ in range(2))
@@ -418,7 +418,7 @@ def _in_blocks(rows: Rows, others: Rows) -> FloatArray:
 
 
 def _plain(rows: Rows, space: FloatArray) -> FloatArray:
-    """(rows, size): the rows as a plain array, in a space for more of them."""
+    """The rows as a plain array (rows, size), in a buffer that may be larger."""
     block = space[: len(rows)]
     if isinstance(rows, SparseRows):
         block[:] = 0
@@ -429,11 +429,12 @@ def _plain(rows: Rows, space: FloatArray) -> FloatArray:
 
 
 def _sparse_row_products(first: SparseRows, second: SparseRows) -> FloatArray:
-    """(rows,): a first row is made plain, and looked up at the places of the second ones."""
+    """The products (rows,) of corresponding rows, looking up second rows in plain first rows."""
     total = np.zeros(len(first))
     plain = np.zeros(first.size)
     here, made = first.places[:0], (0, 0)
-    for at in np.argsort(first.begins, kind="stable").tolist():  # so that it is the same for long
+    # In this order, equal first rows follow each other.
+    for at in np.argsort(first.begins, kind="stable").tolist():
         if made != (first.begins[at], first.ends[at]):
             plain[here] = 0
             here, values = first.row(at)

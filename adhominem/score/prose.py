@@ -1,15 +1,16 @@
-"""Whether a text is running prose of a kind that a model knows, and if not, in what it departs.
+"""Whether a text is running prose of a kind that a model knows, and if not, how it departs from it.
 
 A model is made for prose: another language, source code, lists, tables, verse and badly read scans
-get a number from it as well, which means nothing. They are recognised by rates of the text itself
+get a number from it, too, but a meaningless one. They are recognised by rates of the text itself
 (`text.prose_rates`), not by its LEV, since a LEV shows what an encoder was trained to see.
 
 Each rate of a text is compared with its mean in a genre, in standard deviations within genres. A
 short text varies more: its variance is that of long ones and a part that falls with its length.
-Only departures that make a text less like prose count: no text is foreign for want of figures. The
-rates' departures make one distance. That to the nearest genre, divided by a limit, is how
-atypical a text is; within the limit lie about 99% of the texts of a genre, even if that is unknown.
-Most of the others are foreign indeed: the verses of a novel, the program in a post.
+Only departures that make a text less like prose count: a text is not foreign because it lacks
+figures. The departures of all rates make one distance. The distance to the nearest genre, divided
+by a limit, is the atypicality of a text; about 99% of the texts of a genre lie within the limit,
+even if the genre is unknown. Most of the others are foreign indeed: the verses of a novel, the
+program in a post.
 """
 
 from __future__ import annotations
@@ -26,30 +27,30 @@ from adhominem.errors import OptionError
 from adhominem.records import Longest, NotNegative, Options, Positive
 from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
 
-# Rates that are lower in foreign matter, and that are lower or higher; the others are higher.
+# Rates that are lower in foreign text, and rates that may be either; the others are higher.
 _LESS = ("common_words", "sentence_ends")
 _EITHER = ("repetition", "word_length")
 _SIGNS = np.array([-1 if rate in _LESS else 0 if rate in _EITHER else 1 for rate in RATES])
 _IS_SHARE = np.array([rate != "word_length" for rate in RATES])
 
-_POWER = 3  # of the norm: one great departure counts for more than several small ones
-_WITHIN = 0.99  # of the texts of a genre lie within the limit
-_TRIMMED = 0.04  # of the texts of a genre, the farthest: much of it is not prose
+_POWER = 3  # of the norm: one large departure counts for more than several small ones
+_WITHIN = 0.99  # share of a genre's texts that lie within the limit
+_TRIMMED = 0.04  # share of a genre's texts, the farthest: many are not prose
 _ROUNDS = 3  # of fitting and trimming
-_LONG = 300  # tokens of the texts that means are taken of
-_LENGTHS = (130, 230, 500, 1_000)  # tokens that part short texts from longer ones
-_FEWEST = 20  # texts of a length: fewer show no variance
+_LONG = 300  # tokens: means are taken over texts of this length or more
+_LENGTHS = (130, 230, 500, 1_000)  # tokens: limits between classes of length
+_FEWEST = 20  # texts per class of length for a variance
 _LEAST_DEVIATION = 0.02  # of a rate's root
-_LEAST_LIMIT = 1.0  # where texts are all alike
+_LEAST_LIMIT = 1.0  # in case all texts are alike
 
 Row = Annotated[tuple[float, ...], Longest(len(RATES))]
 
 
 @dataclass(frozen=True)
 class Departure:
-    """How far a text is from prose, and by which of its rates most."""
+    """How far a text is from prose, and the rate that departs most."""
 
-    atypicality: float  # above 1, it is foreign
+    atypicality: float  # above 1, the text is foreign
     rate: str  # one of `RATES`
     value: float
     usual: float  # in the nearest genre
@@ -58,15 +59,15 @@ class Departure:
 
 @dataclass(frozen=True)
 class ProseSamples:
-    """Training texts, or parts of them, by what they are like on their face."""
+    """The rates of training texts, or of parts of them."""
 
     genres: tuple[str, ...]
-    genre: IntArray  # (samples,): which of them
-    tokens: IntArray  # (samples,): how many
+    genre: IntArray  # (samples,): index of the genre
+    tokens: IntArray  # (samples,): number of tokens
     rates: FloatArray  # (samples, rates)
 
     def without(self, genre: str) -> ProseSamples:
-        """All but one genre."""
+        """The samples of all genres but one."""
         at = self.genres.index(genre) if genre in self.genres else -1
         kept = self.genre != at
         return ProseSamples(
@@ -79,13 +80,13 @@ class ProseSamples:
 
 @dataclass(frozen=True, kw_only=True)
 class Prose(Options):
-    """What running prose is like, genre by genre, and how far from it is too far."""
+    """The usual rates of running prose in each genre, and the limit of departure."""
 
     lexicon: ProseLexicon
     genres: Annotated[tuple[str, ...], Longest(1_000)]
     usual: Annotated[tuple[Row, ...], Longest(1_000)]  # (genres, rates): the mean roots
     variance: Annotated[tuple[Positive, ...], Longest(len(RATES))]  # of a long text's roots
-    sampling: Annotated[tuple[NotNegative, ...], Longest(len(RATES))]  # for n tokens, an nth more
+    sampling: Annotated[tuple[NotNegative, ...], Longest(len(RATES))]  # of short texts: times 1 / n
     limit: Positive  # of the distance
 
     def __post_init__(self) -> None:
@@ -99,10 +100,10 @@ class Prose(Options):
 
     @classmethod
     def fit(cls, samples: ProseSamples, lexicon: ProseLexicon) -> Prose:
-        """From training texts of several lengths.
+        """The description of prose fitted to training texts of several lengths.
 
-        The limit is where 99% of a genre's texts lie within if that genre is unknown: the geometric
-        mean of all genres, since some have more texts in them that are no prose.
+        99% of a genre's texts lie within the limit when that genre is left out; it is the geometric
+        mean over all genres, since some contain more texts that are not prose.
         """
         limits = []
         for at, genre in enumerate(samples.genres):
@@ -116,7 +117,7 @@ class Prose(Options):
 
     @classmethod
     def _fitted(cls, samples: ProseSamples, lexicon: ProseLexicon) -> Prose:
-        """Means and variances, of texts that are prose: the farthest are left out."""
+        """The means and variances over texts that are prose: the farthest are left out."""
         roots, kept = _roots(samples.rates), np.ones(len(samples.rates), dtype=bool)
         for _ in range(_ROUNDS):
             means = _means(samples, roots, kept)
@@ -138,22 +139,22 @@ class Prose(Options):
         return model
 
     def distances(self, rates: FloatArray, tokens: IntArray) -> FloatArray:
-        """(texts,): to the nearest genre, from rates (texts, rates) of so many tokens each."""
+        """The distances (texts,) to the nearest genre, from rates (texts, rates) and lengths."""
         nearest = np.full(len(rates), np.inf)
-        for genre in range(len(self.genres)):  # one by one: there may be many texts
+        for genre in range(len(self.genres)):  # one at a time: there may be many texts
             departures = self._departures(rates, tokens, genre)
             nearest = np.minimum(nearest, _norm(departures))
         return nearest
 
     def foreign(self, texts: Sequence[str], tokens: Sequence[Sequence[str]]) -> BoolArray:
-        """(texts,): which texts with these tokens are farther from prose than the limit."""
+        """Which texts (texts,) with these tokens are farther from prose than the limit."""
         pairs = zip(texts, tokens, strict=True)
         rates = np.array([prose_rates(text, words, self.lexicon) for text, words in pairs])
         counts = np.array([max(1, len(words)) for words in tokens])
         return np.asarray(self.distances(rates, counts) > self.limit)
 
     def departure(self, text: str, tokens: Sequence[str]) -> Departure:
-        """How far a text with these tokens is from prose."""
+        """The departure from prose of a text with these tokens."""
         rates = prose_rates(text, tokens, self.lexicon)[None]  # (1, rates)
         count = np.array([max(1, len(tokens))])
         by_genre = self._departures(rates, count, slice(None))  # (genres, rates)
@@ -170,7 +171,7 @@ class Prose(Options):
         )
 
     def _departures(self, rates: FloatArray, tokens: IntArray, genre: int | slice) -> FloatArray:
-        """(texts, rates): from a genre, in standard deviations; or of one text from several."""
+        """The standardised departures (texts, rates) from a genre, or of one text from several."""
         means, variance, sampling = self._arrays
         deviation = np.sqrt(variance + sampling / tokens[:, None])
         return np.asarray(_sided(_roots(rates) - means[genre]) / deviation)
@@ -181,22 +182,22 @@ class Prose(Options):
 
 
 def _roots(rates: FloatArray) -> FloatArray:
-    """(texts, rates): roots of shares, the logarithm of a length: their variance is steadier."""
+    """Rates (texts, rates) with stable variance: roots of shares, the logarithm of a length."""
     return np.where(_IS_SHARE, np.sqrt(rates), np.log(np.maximum(rates, 1)))
 
 
 def _sided(departures: FloatArray) -> FloatArray:
-    """(texts, rates): how far in the direction of foreign matter."""
+    """The departures (texts, rates) in the direction of foreign text."""
     return np.where(_SIGNS == 0, np.abs(departures), np.maximum(_SIGNS * departures, 0))
 
 
 def _norm(departures: FloatArray) -> FloatArray:
-    """(texts,): one distance from departures (texts, rates)."""
+    """The distances (texts,) that departures (texts, rates) make."""
     return np.asarray((departures**_POWER).sum(axis=1) ** (1 / _POWER))
 
 
 def _means(samples: ProseSamples, roots: FloatArray, kept: BoolArray) -> FloatArray:
-    """(genres, rates): of long texts, or of all if a genre has none."""
+    """The means (genres, rates) over long texts, or over all if a genre has none."""
     rows = []
     for genre in range(len(samples.genres)):
         chosen = kept & (samples.genre == genre)
@@ -206,9 +207,9 @@ def _means(samples: ProseSamples, roots: FloatArray, kept: BoolArray) -> FloatAr
 
 
 def _variances(departures: FloatArray, tokens: IntArray) -> tuple[FloatArray, FloatArray]:
-    """(rates,) each: the variance of long texts, and what is added to it for one token.
+    """The variances (rates,) of long texts, and the variances (rates,) added for one token.
 
-    A line through the mean squares of texts of several lengths, over 1 / tokens.
+    They are the constant and slope of a line through the mean squares over 1 / tokens.
     """
     lengths = np.searchsorted(_LENGTHS, tokens, side="right")  # (texts,)
     groups = [lengths == group for group in np.unique(lengths)]

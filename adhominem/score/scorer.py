@@ -3,8 +3,8 @@
     LEVs of two sides ─ each member's evidence ─ added up and weighed ─ within bounds
 
 A side is one text or several by one author; sides come as a pair, as many pairs, or as all pairs
-of a corpus. A LEV here is those of the members in a row, and last the
-logarithm of the number of tokens: what a text adds to its LEV depends on it.
+of a corpus. A LEV here is the concatenation of the members' LEVs and, last, the logarithm of the
+number of tokens, on which a text's variance depends.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from adhominem.score.products import MemberTexts, PopulationPart, Sides, numbere
 
 OnPairs = Callable[[int], None]
 
-_LARGEST = 1e30  # no LEV and no score comes near; much larger numbers end as infinite
-_PAIRS_AT_ONCE = 256  # scored together: a plain LEV may have many thousand numbers
-_MORE_AT_ONCE = 4_096  # the same of LEVs of which zeros are not kept
+_LARGEST = 1e30  # beyond any LEV and score; much larger numbers would overflow
+_PAIRS_AT_ONCE = 256  # scored together: a plain LEV may have many thousands of numbers
+_MORE_AT_ONCE = 4_096  # likewise, for sparse LEVs
 _OF_ALL_AT_ONCE = 8_192  # pairs of a corpus
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """The members of a model, and what their evidence is worth."""
+    """The members of a model with their calibration: from LEVs to log Bayes factors."""
 
     members: tuple[MemberScorer, ...]
     calibration: Calibration | None = None
-    lead: int = 0  # the member by whose LEVs genres are guessed
-    name: str = ""  # of the model, for errors
+    lead: int = 0  # the member whose LEVs show the genre
+    name: str = ""  # the model's name, for errors
 
     @classmethod
     def of(
@@ -57,7 +57,7 @@ class Scorer:
         lead: int = 0,
         name: str = "",
     ) -> Scorer:
-        """Members with the parameters that a calibration has for them."""
+        """A scorer of members with the parameters of a calibration."""
         if calibration is not None:
             calibration.check(name, len(members))
             fitted = zip(members, calibration.members, calibration.layer_weights, strict=True)
@@ -66,12 +66,12 @@ class Scorer:
 
     @property
     def lev_size(self) -> int:
-        """The size of a LEV: that of all members together, and the logarithm of its tokens."""
+        """The size of a LEV: that of all members, plus one for the logarithm of its tokens."""
         return sum(member.lev_size for member in self.members) + 1
 
     @property
     def weights(self) -> Weights:
-        """The weights of the calibration."""
+        """The weights of the calibration, or the default ones."""
         return Weights() if self.calibration is None else self.calibration.weights
 
     def __call__(
@@ -80,17 +80,17 @@ class Scorer:
         second: Sides,
         population: Population | None = None,
         *,
-        even_if_strange: bool = False,
+        despite_misfit: bool = False,
     ) -> LogBayesFactors:
         """The log Bayes factors of pairs of LEVs, or of pairs of sets of LEVs.
 
-        A population that seems to be of another genre than a pair is not used for it. With
-        `even_if_strange` it is, and the answer says so: where pairs are ranked, all must be
-        compared with the same one.
+        A population that seems to be of another genre than a pair is not used for that pair. With
+        `despite_misfit` it is used and the misfit reported: pairs that are ranked must all be
+        compared with the same population.
         """
         parts = self.parts(population)
         chunks = self._chunks(first, second)
-        factors = [self._factors(*chunk, parts, even_if_strange) for chunk in chunks]
+        factors = [self._factors(*chunk, parts, despite_misfit) for chunk in chunks]
         return LogBayesFactors.joined(factors) if factors else self.weighed(self._nothing())
 
     def among(
@@ -100,14 +100,14 @@ class Scorer:
         second: IntArray,
         population: IntArray | None = None,
         *,
-        even_if_strange: bool = False,
+        despite_misfit: bool = False,
     ) -> LogBayesFactors:
-        """The same for pairs among texts whose products are known: see `tables`.
+        """The log Bayes factors of pairs among texts whose products are known: see `tables`.
 
-        Sides (pairs, texts) and population (texts,) are given by the numbers of their texts.
+        Sides (pairs, texts) and population (texts,) are given by the indices of their texts.
         """
         parts = _parts_among(texts, population)
-        return self._factors(texts, first, second, parts, even_if_strange)
+        return self._factors(texts, first, second, parts, despite_misfit)
 
     def all_pairs(
         self,
@@ -118,7 +118,7 @@ class Scorer:
     ) -> LogBayesFactors:
         """The log Bayes factors of all pairs of LEVs (documents, lev_size), as `np.triu_indices`.
 
-        `on_pairs` is called with the number of pairs that are done.
+        `on_pairs` is called with the number of pairs done.
         """
         parts = []
         first, second = np.triu_indices(len(levs), 1)
@@ -129,7 +129,7 @@ class Scorer:
         return LogBayesFactors.joined(parts) if parts else self([], [], population)
 
     def scores(self, first: Sides, second: Sides, population: Population | None = None) -> Scores:
-        """What each member says by itself, and the conditions of each pair."""
+        """The evidence of each member on pairs, and the conditions of each pair."""
         if len(first) != len(second):
             raise OptionError(
                 f"{len(first)} first sides, {len(second)} second ones; expected as many"
@@ -141,7 +141,7 @@ class Scorer:
     def _chunks(
         self, first: Sides, second: Sides
     ) -> Iterator[tuple[list[MemberTexts], IntArray, IntArray]]:
-        """Pairs that are scored together: their texts, and those of each side by number."""
+        """Chunks of pairs that are scored together: their texts, and each side's by index."""
         if len(first) != len(second):
             raise OptionError(
                 f"{len(first)} first sides, {len(second)} second ones; expected as many"
@@ -156,18 +156,18 @@ class Scorer:
         first: IntArray,
         second: IntArray,
         population: Sequence[PopulationPart | None],
-        even_if_strange: bool,
+        despite_misfit: bool,
     ) -> LogBayesFactors:
-        """Within bounds; without the population where that is of another genre than a pair."""
+        """The log Bayes factors within bounds, without the population where it does not fit."""
         scores = self._scores(texts, first, second, population)
-        factors, strange = self.weighed(scores), scores.fit < 0
-        if even_if_strange:
-            return replace(factors, strange=strange)
-        if not strange.any():
+        factors, misfit = self.weighed(scores), scores.fit < 0
+        if despite_misfit:
+            return replace(factors, population_misfit=misfit)
+        if not misfit.any():
             return factors
         nobody = _parts_among(texts, None)
-        alone = self._scores(texts, first[strange], second[strange], nobody)
-        return factors.replaced(strange, self.weighed(alone))
+        alone = self._scores(texts, first[misfit], second[misfit], nobody)
+        return factors.replaced(misfit, self.weighed(alone))
 
     def _scores(
         self,
@@ -176,7 +176,7 @@ class Scorer:
         second: IntArray,
         population: Sequence[PopulationPart | None],
     ) -> Scores:
-        """What each member says of pairs of sides (pairs, texts), by the numbers of their texts."""
+        """The evidence of each member on pairs of sides (pairs, texts), given by index."""
         evidence = [
             member.evidence(one, first, second, part)
             for member, one, part in zip(self.members, texts, population, strict=True)
@@ -192,9 +192,9 @@ class Scorer:
     def contributions(
         self, first: AnyLevs, second: AnyLevs, population: Population | None = None
     ) -> list[Contribution]:
-        """Each member's share of the log Bayes factor of one pair of sides (texts, lev_size).
+        """Each member's contribution to the log Bayes factor of one pair, sides (texts, lev_size).
 
-        They add up to it, as it is without bounds.
+        The contributions add up to the log Bayes factor without bounds.
         """
         levs, *sides = numbered([first], [second])
         texts, populations = self.texts(levs), self.parts(population)
@@ -204,15 +204,15 @@ class Scorer:
             member.contribution(one, sides[0], sides[1], part, slope)
             for member, one, part in zip(self.members, texts, populations, strict=True)
         ]
-        # What is not a product of both sides is shared out as the members' own constants are.
+        # What is not a product of both sides is shared out like the members' constants.
         products = np.array([part.product for part in parts])
         constants = np.abs([float(one[0]) for one in scores.members] - products / slope) + 1e-9
         left = float(self.unbounded(scores)[0]) - products.sum()
         values = products + left * constants / constants.sum()
-        return [part.of_value(float(value)) for part, value in zip(parts, values, strict=True)]
+        return [part.with_value(float(value)) for part, value in zip(parts, values, strict=True)]
 
     def texts(self, levs: AnyLevs) -> list[MemberTexts]:
-        """LEVs (texts, lev_size) in the columns of each member."""
+        """LEVs (texts, lev_size), split into the columns of each member."""
         log_tokens = log_tokens_of(levs)
         return [MemberTexts(columns, log_tokens) for columns in self.columns(levs)]
 
@@ -226,11 +226,11 @@ class Scorer:
         return [member.with_products(texts, other) for member, texts, other in rows]
 
     def without(self, genre: str) -> Scorer:
-        """This scorer as if a genre were unknown."""
+        """A copy of the scorer that does not know one genre."""
         return replace(self, members=tuple(member.without(genre) for member in self.members))
 
     def parts(self, population: Population | None) -> list[PopulationPart | None]:
-        """Each member's part of a population; made once, and kept with it."""
+        """Each member's part of a population, computed once and kept with the population."""
         if population is None:
             return [None] * len(self.members)
         if len(population.lev_mean) != self.lev_size:
@@ -250,7 +250,7 @@ class Scorer:
         return list(population.memory[sizes])
 
     def columns(self, levs: AnyLevs) -> list[Rows]:
-        """For each member its columns of LEVs (documents, lev_size), sparse if its LEVs are."""
+        """Each member's columns of LEVs (documents, lev_size), sparse if its LEVs are."""
         if levs.ndim != 2 or levs.shape[1] != self.lev_size:
             raise OptionError(f"LEVs of shape {levs.shape}; expected (pairs, {self.lev_size})")
         if isinstance(levs, Levs):
@@ -270,24 +270,24 @@ class Scorer:
         ]
 
     def split(self, levs: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """For each member its columns (..., size) of plain LEVs (..., lev_size)."""
+        """Each member's columns (..., size) of plain LEVs (..., lev_size)."""
         ends = np.cumsum([member.lev_size for member in self.members])
         return np.split(levs, ends, axis=-1)[:-1]
 
     def dense_columns(self, levs: AnyLevs) -> FloatArray:
-        """(documents, size): the columns of all members whose LEVs are not sparse."""
+        """The columns (documents, size) of all members whose LEVs are dense."""
         parts = zip(self.members, self.columns(levs), strict=True)
         dense = [np.asarray(part, np.float64) for member, part in parts if not member.is_sparse]
         return np.concatenate([np.zeros((len(levs), 0)), *dense], axis=1)
 
     def lead_columns(self, levs: AnyLevs) -> FloatArray:
-        """(documents, size): the leading member's columns of LEVs (documents, lev_size)."""
+        """The leading member's columns (documents, size) of LEVs (documents, lev_size)."""
         return self.columns(levs)[self.lead].astype(np.float64)
 
     def genre_shares(self, levs: AnyLevs) -> dict[str, float]:
-        """The probability of each known genre for texts (texts, lev_size), the likeliest first.
+        """The probability of each known genre for texts (texts, lev_size), the most probable first.
 
-        What is missing to 1 is the probability of a genre that is not known.
+        The difference from 1 is the probability of an unknown genre.
         """
         member = self.members[self.lead]
         if not isinstance(member, GenreMember):
@@ -297,9 +297,9 @@ class Scorer:
         return {member.genres.names[at]: round(float(shares[at]), 3) for at in order}
 
     def seeming_authors(self, levs: AnyLevs) -> float:
-        """How many people seem to have written texts (texts, lev_size).
+        """The number of people who seem to have written texts (texts, lev_size).
 
-        Each counts as one over how many texts, itself among them, seem to be by its author.
+        Each text counts as 1 / n, where n texts including itself seem to be by its author.
         """
         if len(levs) < 2 or self.calibration is None:
             return float(len(levs))
@@ -311,15 +311,15 @@ class Scorer:
     def conditions(
         self, first: Sides, second: Sides, population: Population | None = None
     ) -> Conditions:
-        """What pairs of sides have, whoever wrote them."""
+        """The conditions of pairs of sides: numbers of texts, lengths, size of the population."""
         levs, *sides = numbered(first, second)
         texts = 0 if population is None else population.texts
         return Conditions.of(log_tokens_of(levs), sides[0], sides[1], texts)
 
     def unbounded(self, scores: Scores) -> FloatArray:
-        """(pairs,): the log Bayes factors without bounds.
+        """The log Bayes factors (pairs,) without bounds.
 
-        Before a model is calibrated, they are those of the mean of its members' probabilities, the
+        For an uncalibrated model, they come from the mean of the members' probabilities: the
         paper's ensemble.
         """
         if self.calibration is None:
@@ -327,20 +327,20 @@ class Scorer:
         return self.weights(scores)
 
     def weighed(self, scores: Scores) -> LogBayesFactors:
-        """The log Bayes factors of scores, within bounds, whatever the population is like."""
+        """The log Bayes factors of scores within bounds, whether or not the population fits."""
         unbounded = self.unbounded(scores)
-        strange = np.zeros(len(unbounded), dtype=bool)
+        no_pair = np.zeros(len(unbounded), dtype=bool)
         if self.calibration is None:
             nowhere = np.full(len(unbounded), np.inf)
-            return LogBayesFactors(unbounded, unbounded, -nowhere, nowhere, strange, strange, False)
+            return LogBayesFactors(unbounded, unbounded, -nowhere, nowhere, no_pair, no_pair, False)
         lower, upper = self.calibration.limits(scores.conditions)
-        log_odds, two_genres = self.weights.one_genre(scores), strange
+        log_odds, two_genres = self.weights.one_genre(scores), no_pair
         bounded = unbounded
         if log_odds is not None:
             two_genres = log_odds < 0
             bounded = np.where(two_genres, 0.0, if_one_genre(unbounded, log_odds))
         bounded = np.clip(bounded, lower, upper)
-        return LogBayesFactors(unbounded, bounded, lower, upper, strange, two_genres, True)
+        return LogBayesFactors(unbounded, bounded, lower, upper, no_pair, two_genres, True)
 
     def _nothing(self) -> Scores:
         """The scores of no pairs."""
@@ -349,9 +349,10 @@ class Scorer:
 
 
 def if_one_genre(log_bayes_factor: FloatArray, log_odds: FloatArray) -> FloatArray:
-    """(pairs,): of texts that are of one genre with such odds; of two, they say nothing.
+    """The log Bayes factors (pairs,), allowing for the chance that the sides differ in genre.
 
-    1 + p (BF - 1), where p is the probability of one genre if two people wrote them.
+    1 + p (BF - 1), where p is the probability of one genre if two people wrote them; across two
+    genres the Bayes factor is 1.
     """
     return np.asarray(
         np.logaddexp(log_bayes_factor - np.logaddexp(0, -log_odds), -np.logaddexp(0, log_odds))
@@ -359,7 +360,7 @@ def if_one_genre(log_bayes_factor: FloatArray, log_odds: FloatArray) -> FloatArr
 
 
 def square(pairs: FloatArray) -> FloatArray:
-    """(documents, documents): of `all_pairs` (pairs,); NaN for a text and itself."""
+    """The symmetric matrix (documents, documents) of `all_pairs` (pairs,), NaN on its diagonal."""
     documents = round((1 + np.sqrt(1 + 8 * len(pairs))) / 2)
     table = np.full((documents, documents), np.nan)
     first, second = np.triu_indices(documents, 1)
@@ -368,7 +369,7 @@ def square(pairs: FloatArray) -> FloatArray:
 
 
 def out_of_range(given: str) -> ModelError:
-    """The error of a model whose weights are numbers all, but lead out of their range."""
+    """The ModelError for finite weights that lead to overflow."""
     return ModelError(
         f"{given} that are not numbers, or out of all bounds: it is damaged; fetch or train it "
         "again"
@@ -390,17 +391,17 @@ def _with_parameters(
 def _parts_among(
     texts: Sequence[MemberTexts], population: IntArray | None
 ) -> list[PopulationPart | None]:
-    """Each member's part of a population, by the numbers (texts,) of its texts."""
+    """Each member's part of a population, given by the indices (texts,) of its texts."""
     return [None if population is None else PopulationPart.among(one, population) for one in texts]
 
 
 def log_tokens_of(levs: AnyLevs) -> FloatArray:
-    """(documents,): the last number of LEVs, the logarithm of how many tokens there are."""
+    """The last column (documents,) of LEVs: the logarithm of the number of tokens."""
     return np.asarray(levs[:, -1], np.float64)
 
 
 def _in_parts(first: Sides, second: Sides) -> Iterator[slice]:
-    """Which pairs are scored together: as many texts as memory has room for."""
+    """Slices of pairs that are scored together, limited by the memory that their texts take."""
     if isinstance(first, np.ndarray | Levs) and isinstance(second, np.ndarray | Levs):
         plain = isinstance(first, np.ndarray) or isinstance(second, np.ndarray)
         at_once = _PAIRS_AT_ONCE if plain else _MORE_AT_ONCE

@@ -12,8 +12,8 @@ lengths alike it is the paper's score.
 
 A LEV has two parts. In the directions in which known genres differ, c varies much, and a
 genre that the model does not know may lie anywhere; in all others c hardly varies. Inside a part
-all directions count alike, so scalar products of LEVs are all that is needed. They are not
-independent, as a Gaussian would have it: each part has an effective number of `directions`, by
+all directions count alike, so scalar products of LEVs are all that is needed. The directions are
+not independent, as a Gaussian model assumes: each part has an effective number of `directions`, by
 which the mean evidence of a direction is multiplied.
 
 A variance is the total over the directions of a part, in units of the squared distance of a typical
@@ -34,46 +34,46 @@ _LEAST = 1e-8  # variance, squared length
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class PartVariances:
     """The variances of one part of a LEV: the genre directions, or all others."""
 
     author: Positive  # between authors of one genre: the trace of the paper's B^-1
     text: Positive  # between long texts of one author: the trace of W^-1
-    length: Positive  # what a text of 650 tokens adds
-    directions: NotNegative  # that are independent, in effect
+    length: Positive  # added by the shortness of a text: its value at 650 tokens
+    directions: NotNegative  # effective number of independent ones
 
 
 @dataclass(frozen=True, kw_only=True)
-class Levels:
+class ThreeLevelParameters:
     """All parameters of one member. The defaults are near those of the shipped model."""
 
-    genre_part: Part = Part(author=0.4, text=0.5, length=0.15, directions=12.0)
-    rest: Part = Part(author=0.25, text=0.45, length=0.15, directions=10.0)
+    genre_part: PartVariances = PartVariances(author=0.4, text=0.5, length=0.15, directions=12.0)
+    rest: PartVariances = PartVariances(author=0.25, text=0.45, length=0.15, directions=10.0)
     known_genre: Positive = 0.15  # variance of c around the centre of a known genre, genre part
-    unknown_genre: Positive = 1.5  # of a genre that is not known, times the spread of the known
-    known_genre_rest: Positive = 0.05  # the same of the rest
+    unknown_genre: Positive = 1.5  # of an unknown genre, times the spread of the known ones
+    known_genre_rest: Positive = 0.05  # like `known_genre`, for the rest
     unknown_genre_rest: Positive = 0.3
-    unknown_log_odds: float = 0.0  # prior, of a genre that is not known
+    unknown_log_odds: float = 0.0  # prior log odds of an unknown genre
     genre_sharpness: NotNegative = 0.4  # exponent of a population's evidence for a genre
-    genre_sharpness_alone: NotNegative = 0.8  # of the compared texts', where they are all there is
-    length_power: float = 0.6  # 1: each text counts as if it were as far from c as is expected
+    genre_sharpness_alone: NotNegative = 0.8  # likewise, of the compared texts without one
+    length_power: float = 0.6  # 1: each text is scaled to its expected distance from c; 0: none is
 
 
 @dataclass(frozen=True)
 class Centre:
-    """What is known of c for each pair: a Gaussian, its variances totals over a part."""
+    """The posterior of c for each pair, a Gaussian whose variances are totals over a part."""
 
-    genre_shares: FloatArray  # (pairs, genres + 1): of each known genre, last of any other
+    genre_shares: FloatArray  # (pairs, genres + 1): of each known genre, last of any other genre
     mean: FloatArray  # (pairs, directions): genre part
     variance: FloatArray  # (pairs, directions)
-    pull: FloatArray  # (pairs,): of the population's mean in the mean of the rest
+    pull: FloatArray  # (pairs,): weight of the population's mean in the mean of the rest
     rest_variance: FloatArray  # (pairs,)
 
     @classmethod
-    def of(cls, levels: Levels, pairs: PairGeometry) -> Centre:
-        """The mixture over genres as one Gaussian, then the population as more texts of it.
+    def of(cls, levels: ThreeLevelParameters, pairs: PairGeometry) -> Centre:
+        """The posterior of c: the mixture over genres as one Gaussian, updated by the population.
 
-        A population says what genre it is of; without one, the texts themselves do.
+        The genre is inferred from the population or, without one, from the texts themselves.
         """
         genres, population = pairs.genres, pairs.population
         part, rest, size = levels.genre_part, levels.rest, genres.directions
@@ -103,9 +103,9 @@ class Centre:
 
 
 def _middle(
-    part: Part, size: int, genre: FloatArray, noise: FloatArray, present: BoolArray
+    part: PartVariances, size: int, genre: FloatArray, noise: FloatArray, present: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Where texts lie on average (pairs, directions), and the variance of that (pairs,)."""
+    """The mean of the texts (pairs, directions), and its variance (pairs,)."""
     texts = present.sum(axis=1)  # (pairs,)
     near = (genre * present[:, :, None]).sum(axis=1) / texts[:, None]
     length = part.length * (noise * present).sum(axis=1) / texts
@@ -113,14 +113,14 @@ def _middle(
 
 
 def _genre_shares(
-    levels: Levels,
+    levels: ThreeLevelParameters,
     genres: Genres,
     near: FloatArray,
     spread: FloatArray,
     *,
     alone: bool,
 ) -> FloatArray:
-    """(pairs, genres + 1): the posterior of each known genre, and last of any other."""
+    """The posterior (pairs, genres + 1) of each known genre and, last, of any other."""
     sharpness = levels.genre_sharpness_alone if alone else levels.genre_sharpness
     places, size = genres.places, genres.directions
     nearby = levels.known_genre / size + spread  # (pairs, 1)
@@ -137,9 +137,9 @@ def _genre_shares(
 
 
 def genre_shares(
-    levels: Levels, genres: Genres, to_genres: FloatArray, log_tokens: FloatArray
+    levels: ThreeLevelParameters, genres: Genres, to_genres: FloatArray, log_tokens: FloatArray
 ) -> FloatArray:
-    """(genres + 1,): of which genre some texts are, taken to be of one; last, of none known.
+    """The posterior (genres + 1,) of the one genre that texts share, last that of none known.
 
     `to_genres` (texts, genres) are products with the centres.
     """
@@ -154,10 +154,10 @@ def genre_shares(
     return np.asarray(_genre_shares(levels, genres, near, spread[:, None], alone=True)[0])
 
 
-def one_genre(levels: Levels, pairs: PairGeometry) -> FloatArray:
-    """(pairs,): the log Bayes factor, in nats, of one c for both sides against one for each.
+def one_genre(levels: ThreeLevelParameters, pairs: PairGeometry) -> FloatArray:
+    """The log Bayes factor (pairs,), in nats, of one c for both sides against one for each.
 
-    Only directions in which genres differ count, as if each side were by another author.
+    Only directions in which genres differ count, and each side has its own author.
     """
     part, genres = levels.genre_part, pairs.genres
     size, places = genres.directions, genres.places
@@ -167,7 +167,7 @@ def one_genre(levels: Levels, pairs: PairGeometry) -> FloatArray:
     )
     u, v = near  # (pairs, directions)
     known = levels.known_genre / size
-    one, other = (known + of_side[:, None] for of_side in spread)  # (pairs, 1)
+    one, other = (known + variance[:, None] for variance in spread)  # (pairs, 1)
     lengths = np.square(places).sum(axis=1)  # (genres,)
     first, second = (
         np.square(at).sum(axis=1, keepdims=True) - 2 * at @ places.T + lengths for at in near
@@ -176,9 +176,9 @@ def one_genre(levels: Levels, pairs: PairGeometry) -> FloatArray:
     both = one * other - known**2  # determinant
     together = (other * first + one * second - 2 * known * across) / both + size * np.log(both)
     alone = [first / one + size * np.log(one), second / other + size * np.log(other)]
-    # Of a genre that is not known, direction by direction.
+    # For an unknown genre, direction by direction.
     broad = known + levels.unknown_genre * genres.variances  # (directions,)
-    one, other = (broad + of_side[:, None] for of_side in spread)  # (pairs, directions)
+    one, other = (broad + variance[:, None] for variance in spread)  # (pairs, directions)
     both = one * other - broad**2
     of_both = (other * u**2 + one * v**2 - 2 * broad * u * v) / both + np.log(both)
     of_each = [u**2 / one + np.log(one), v**2 / other + np.log(other)]
@@ -195,25 +195,25 @@ def one_genre(levels: Levels, pairs: PairGeometry) -> FloatArray:
 
 @dataclass(frozen=True)
 class Evidence(PairRows):
-    """What one member says of some pairs, in nats."""
+    """The evidence of one member on some pairs, in nats."""
 
     log_bayes_factor: FloatArray  # (pairs,)
     against: tuple[FloatArray, FloatArray] | None = None  # (pairs, cohort): each side, each text
-    kept: BoolArray | None = None  # (pairs, cohort): which of these are not in the pair
+    kept: BoolArray | None = None  # (pairs, cohort): which texts are not the pair's own
     fit: FloatArray | None = None  # (pairs,): how much better the population fits than none
     one_genre: FloatArray | None = None  # (pairs,): see `one_genre`; without a population
 
     def times(self, weight: float) -> Evidence:
-        """The same, where a nat counts as `weight` nats."""
+        """The evidence, multiplied by a weight."""
         against = self.against
         scaled = None if against is None else (weight * against[0], weight * against[1])
         return replace(self, log_bayes_factor=weight * self.log_bayes_factor, against=scaled)
 
 
-class Comparison:
-    """Both sides of some pairs, as they depart from the centre that they share."""
+class CentredPairs:
+    """Both sides of some pairs, as departures from the centre c that they share."""
 
-    def __init__(self, levels: Levels, pairs: PairGeometry) -> None:
+    def __init__(self, levels: ThreeLevelParameters, pairs: PairGeometry) -> None:
         self.levels, self.genres, self.pairs = levels, pairs.genres, pairs
         self.centre = centre = Centre.of(levels, pairs)
         part, rest, size = levels.genre_part, levels.rest, pairs.genres.directions
@@ -232,7 +232,7 @@ class Comparison:
         expected = (centre.rest_variance + size * centre.variance.mean(axis=1))[:, None]
         expected = expected + rest.author + text + part.author + genre_text  # (pairs, texts)
         squares = np.einsum("ptt->pt", self.rest) + np.square(self.genre).sum(axis=2)
-        # Texts farther from c than is expected do not count for more: tails are not Gaussian.
+        # Texts farther from c than expected do not count for more: the tails are not Gaussian.
         self.scale = (expected / np.maximum(squares, _LEAST)) ** (levels.length_power / 2)
         self.side_variance: list[tuple[FloatArray, FloatArray]] = []  # (pairs,) of rest, of genre
         self.weights: list[tuple[FloatArray, FloatArray]] = []  # (pairs, texts)
@@ -242,18 +242,18 @@ class Comparison:
             self.side_variance.append((1 / totals[0], 1 / totals[1]))
             scaled = [self.scale * p / t[:, None] for p, t in zip(precisions, totals, strict=True)]
             self.weights.append((scaled[0], scaled[1]))
-        # Each side as the mean of its texts, by their precisions.
+        # Each side is the mean of its texts, weighted by their precisions.
         self.sides = [
             np.einsum("pt,ptr->pr", weights, self.genre) for _, weights in self.weights
         ]  # (pairs, directions)
 
     def rest_product(self, one: int, other: int) -> FloatArray:
-        """(pairs,): of two sides, in the directions in which genres do not differ."""
+        """The products (pairs,) of two sides in the directions in which genres do not differ."""
         first, second = self.weights[one][0], self.weights[other][0]
         return np.asarray(np.einsum("ps,pst,pt->p", first, self.rest, second))
 
     def pair_terms(self) -> tuple[Terms, Terms]:
-        """What the evidence is made of: of the genre part, by direction, and of the rest."""
+        """The terms of the evidence: of the genre part, by direction, and of the rest."""
         part, rest, size = self.levels.genre_part, self.levels.rest, self.genres.directions
         one, other = self.side_variance
         genre = Terms.of(
@@ -265,18 +265,18 @@ class Comparison:
         return genre, Terms.of(rest.author, self.centre.rest_variance, one[0], other[0])
 
     def log_bayes_factor(self) -> FloatArray:
-        """(pairs,): in nats."""
+        """The log Bayes factors (pairs,) in nats."""
         genre, rest = self.pair_terms()
         first, second = self.sides
-        of_genre = genre.evidence(first**2, second**2, first * second).mean(axis=1)
-        of_rest = rest.evidence(
+        genre_part = genre.evidence(first**2, second**2, first * second).mean(axis=1)
+        rest_part = rest.evidence(
             self.rest_product(0, 0), self.rest_product(1, 1), self.rest_product(0, 1)
         )
         directions = self.levels.genre_part.directions, self.levels.rest.directions
-        return np.asarray(directions[0] * of_genre + directions[1] * of_rest)
+        return np.asarray(directions[0] * genre_part + directions[1] * rest_part)
 
     def log_density(self) -> FloatArray:
-        """(pairs,): of the mean of all texts of a pair, given where c is; less a constant."""
+        """The log density (pairs,) of the mean of all texts of a pair given c, up to a constant."""
         part, rest, size = self.levels.genre_part, self.levels.rest, self.genres.directions
         present = self.pairs.present.astype(np.float64)
         shares = present / present.sum(axis=1, keepdims=True)  # (pairs, texts)
@@ -285,17 +285,17 @@ class Comparison:
         genre = np.square(np.einsum("pt,ptr->pr", shares, self.genre))  # (pairs, directions)
         spread = (part.author + part.text * weight + part.length * noise)[:, None] / size
         spread = spread + self.centre.variance
-        of_genre = (genre / spread + np.log(spread)).mean(axis=1)
+        genre_part = (genre / spread + np.log(spread)).mean(axis=1)
         distance = np.einsum("ps,pst,pt->p", shares, self.rest, shares)
         spread = rest.author + rest.text * weight + rest.length * noise + self.centre.rest_variance
-        of_rest = distance / spread + np.log(spread)
+        rest_part = distance / spread + np.log(spread)
         directions = part.directions, rest.directions
-        return np.asarray(-0.5 * (directions[0] * of_genre + directions[1] * of_rest))
+        return np.asarray(-0.5 * (directions[0] * genre_part + directions[1] * rest_part))
 
     def against(self, side: int) -> FloatArray:
-        """(pairs, cohort): of a side with each text of the population, as if that were not in it.
+        """The log Bayes factors (pairs, cohort) of a side with each text of the population.
 
-        Texts of the population count as of its mean length.
+        The text is left out of the population; all its texts are taken to have the mean length.
         """
         population, levels, size = self.pairs.population, self.levels, self.genres.directions
         assert population is not None
@@ -303,11 +303,11 @@ class Comparison:
         n, noise = population.texts[:, None], population.noise[:, None]  # (pairs, 1)
         authors = population.authors[:, None]
         text, genre_text = rest.text + rest.length * noise, part.text + part.length * noise
-        # The mean without the text, and how far c is then known.
+        # The mean without the text, and the variance of c given it.
         squares, to_mean = population.cohort_squares, population.cohort_to_mean
         before = (centre.rest_variance / (1 - centre.pull))[:, None]  # without a population
-        of_mean = (rest.author / authors + text / n) * n / (n - 1)
-        pull = before / (before + of_mean)
+        mean_variance = (rest.author / authors + text / n) * n / (n - 1)
+        pull = before / (before + mean_variance)
         rest_variance = (1 - pull) * before
         mean_square = n**2 * population.mean_square[:, None] - 2 * n * to_mean + squares
         mean_square = mean_square / (n - 1) ** 2  # (pairs, cohort)
@@ -317,45 +317,45 @@ class Comparison:
         total = weights.sum(axis=1)[:, None]
         to_cohort = np.einsum("pt,ptc->pc", weights, population.to_cohort)
         along = (weights * population.to_mean).sum(axis=1)[:, None]
-        along = (n * along - to_cohort) / (n - 1)  # with the mean without the text
+        along = (n * along - to_cohort) / (n - 1)  # product with the mean without the text
         product = to_cohort - pull * along
         product += total * (pull**2 * mean_square - pull * others_to_mean)
         square = np.einsum("ps,pst,pt->p", weights, self.pairs.rest, weights)[:, None]
         square = square - 2 * total * pull * along + (total * pull) ** 2 * mean_square
-        # The same in the genre part, where the centre without a text is a line in that text.
-        of_mean = (part.author / authors + genre_text / n) * n / size  # times n
-        precision = 1 / centre.variance - 1 / of_mean  # (pairs, directions)
-        constant, slope = centre.mean / centre.variance / precision, -1 / of_mean / precision
+        # Likewise in the genre part, where the centre without a text is linear in that text.
+        mean_variance = (part.author / authors + genre_text / n) * n / size  # times n
+        precision = 1 / centre.variance - 1 / mean_variance  # (pairs, directions)
+        constant, slope = centre.mean / centre.variance / precision, -1 / mean_variance / precision
         variance = 1 / precision
         side_at = np.einsum("pt,ptr->pr", genre_weights, self.pairs.genre)
         share = genre_weights.sum(axis=1)[:, None]
-        of_side = _Line(side_at - share * constant, -share * slope)
-        of_text = _Line(-constant, 1 - slope)
+        side_line = _Line(side_at - share * constant, -share * slope)
+        text_line = _Line(-constant, 1 - slope)
         cohort = population.cohort
-        genre_far = of_text.times(of_text, np.ones_like(variance), cohort)  # (pairs, cohort)
+        genre_far = text_line.times(text_line, np.ones_like(variance), cohort)  # (pairs, cohort)
         expected = rest_variance + variance.sum(axis=1)[:, None]
         expected = expected + rest.author + text + part.author + genre_text
         scale = (expected / np.maximum(far + genre_far, _LEAST)) ** (levels.length_power / 2)
         of_texts, genre_of_texts = (one[:, None] for one in self.side_variance[side])
         terms = Terms.of(rest.author, rest_variance, of_texts, text)
-        of_rest = terms.evidence(square, far * scale**2, product * scale)
+        rest_part = terms.evidence(square, far * scale**2, product * scale)
         terms = Terms.of(part.author / size, variance, genre_of_texts / size, genre_text / size)
-        of_genre = terms.constant.sum(axis=1, keepdims=True)
-        of_genre = of_genre + of_side.times(of_side, terms.first, cohort)
-        of_genre = of_genre + of_text.times(of_text, terms.second, cohort) * scale**2
-        of_genre = of_genre + of_side.times(of_text, terms.across, cohort) * scale
-        return np.asarray(rest.directions * of_rest + part.directions / size * of_genre)
+        genre_part = terms.constant.sum(axis=1, keepdims=True)
+        genre_part = genre_part + side_line.times(side_line, terms.first, cohort)
+        genre_part = genre_part + text_line.times(text_line, terms.second, cohort) * scale**2
+        genre_part = genre_part + side_line.times(text_line, terms.across, cohort) * scale
+        return np.asarray(rest.directions * rest_part + part.directions / size * genre_part)
 
 
 @dataclass(frozen=True)
 class _Line:
-    """Coordinates that are a line in those of a text y of the population: constant + slope * y."""
+    """Coordinates that are linear in those of a text y of the population: constant + slope * y."""
 
     constant: FloatArray  # (pairs, directions)
     slope: FloatArray  # (pairs, directions)
 
     def times(self, other: _Line, weight: FloatArray, cohort: FloatArray) -> FloatArray:
-        """(pairs, cohort): the product of both, summed over the directions with weights."""
+        """The product (pairs, cohort) of both, summed over the directions with weights."""
         weight = np.broadcast_to(weight, self.constant.shape)
         linear = weight * (self.constant * other.slope + self.slope * other.constant)
         square = weight * self.slope * other.slope
@@ -387,7 +387,7 @@ class Terms:
         first: FloatArray | float,
         second: FloatArray | float,
     ) -> Terms:
-        """From variances: of authors, of c, and of what is left of each side's texts."""
+        """The terms from the variances of authors, of c, and of each side's mean text."""
         one, other = shared + author + first, shared + author + second
         same = one * other - (shared + author) ** 2  # determinants
         different = one * other - shared**2
@@ -400,19 +400,19 @@ class Terms:
         )
 
     def evidence(self, first: FloatArray, second: FloatArray, across: FloatArray) -> FloatArray:
-        """From squares of both sides and their product."""
+        """The log Bayes factors from the squares of both sides and their product."""
         return np.asarray(
             self.constant + self.first * first + self.second * second + self.across * across
         )
 
 
-def compare(levels: Levels, pairs: PairGeometry) -> Evidence:
-    """The log Bayes factors of pairs; with a population, also of each side with its texts."""
-    comparison = Comparison(levels, pairs)
+def compare(levels: ThreeLevelParameters, pairs: PairGeometry) -> Evidence:
+    """The evidence on pairs; with a population, also on each side with the population's texts."""
+    comparison = CentredPairs(levels, pairs)
     factors = comparison.log_bayes_factor()
     if pairs.population is None:
         return Evidence(factors, one_genre=one_genre(levels, pairs))
     against = comparison.against(0), comparison.against(1)
-    alone = Comparison(levels, replace(pairs, population=None))
+    alone = CentredPairs(levels, replace(pairs, population=None))
     fit = comparison.log_density() - alone.log_density()
     return Evidence(factors, against, pairs.population.kept, fit)

@@ -1,9 +1,9 @@
 """Files read in a process with bounds on time and memory.
 
-A file can be made so that reading it takes all there is of both. When such a process falls, it
-falls alone. It gets a line of JSON, the `names` and `sizes` of files and the bounds, then the
-files; it answers with a line of JSON, the `texts` and `notes` on what was odd, or an `error`. Then
-it waits for the next files. Nothing of a file touches the disk.
+A file can be crafted so that reading it exhausts both. If such a process fails, it fails alone. It
+gets a line of JSON, the `names` and `sizes` of files and the bounds, then the files; it answers
+with a line of JSON, the `texts` and `notes` on oddities, or an `error`. Then it waits for the next
+files. Nothing of a file touches the disk.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _ERRORS = {
 
 _MAIN = "from adhominem.text.bounded import main; main()"
 
-_is_bounded = False  # whether this process is one with bounds
+_is_bounded = False  # whether this process has bounds
 
 
 def bound(seconds: int, memory: int = MOST_MEMORY) -> None:
-    """Limit the time and memory of this process from now on, where the system can."""
+    """Limit the time and memory of this process from now on, if the system can."""
     global _is_bounded
     _is_bounded = True
     if hasattr(signal, "alarm"):
@@ -66,11 +66,11 @@ def bound(seconds: int, memory: int = MOST_MEMORY) -> None:
         most = memory if hardest == resource.RLIM_INFINITY else min(memory, hardest)
         resource.setrlimit(resource.RLIMIT_AS, (most, hardest))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # nothing of a text gets to the disk
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # no text gets to the disk
 
 
 class BoundedReader:
-    """A process that reads files, those of one call at a time; it is kept for the next call."""
+    """A process that reads files, one call at a time; it is kept for the next call."""
 
     def __init__(self, niceness: int = 0) -> None:
         self._niceness = niceness
@@ -83,7 +83,8 @@ class BoundedReader:
     ) -> dict[str, Any]:
         """The `texts` of files (name, bytes) and `notes` on them, or an `error`.
 
-        TooLargeError if that takes too long, or too much memory, or more than `most_answer` bytes.
+        Raises TooLargeError if that takes too long, too much memory, or more than `most_answer`
+        bytes.
         """
         request = {
             "names": [name for name, _ in files],
@@ -105,7 +106,7 @@ class BoundedReader:
                     process.stdin.write(data)
                 process.stdin.flush()
                 answer: dict[str, Any] = json.loads(process.stdout.readline())
-            except BaseException as error:  # also an interrupt: whatever it says now is of no use
+            except BaseException as error:  # also an interrupt: its answer would be useless now
                 self.stop()
                 if not isinstance(error, ValueError | OSError):
                     raise
@@ -118,7 +119,7 @@ class BoundedReader:
         return answer
 
     def start(self) -> subprocess.Popen[bytes]:
-        """The process, which is started where there is none."""
+        """The process, started if there is none."""
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
             self.stop()
             self._owner = os.getpid()  # a fork must not share the pipes
@@ -145,16 +146,16 @@ class BoundedReader:
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
-                with suppress(OSError):  # what was not written is of no use any more
+                with suppress(OSError):  # unwritten data is useless now
                     pipe.close()  # type: ignore[union-attr]
 
 
-_reader = BoundedReader()  # of PDFs
+_reader = BoundedReader()  # for PDFs
 atexit.register(_reader.stop)
 
 
 def pdf_text(data: bytes, path: Path) -> str:
-    """The text of a PDF, read in another process, or here where there are bounds already."""
+    """The text of a PDF, read in another process, or in this one if it has bounds already."""
     if _is_bounded or find_spec("pypdf") is None:  # without it, reading says what is missing
         return office_text(data, path)
     seconds = int(min(_SECONDS + len(data) * _SECONDS_PER_BYTE, _MOST_SECONDS))
@@ -169,13 +170,13 @@ def pdf_text(data: bytes, path: Path) -> str:
     return text
 
 
-# The other side, in the process with bounds.
+# The other side: the process with bounds.
 
 
 def main() -> None:
-    """Read the files that come on standard input, until it ends."""
+    """Read the files on standard input until it ends."""
     with suppress(ValueError):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends this process
     if hasattr(os, "nice"):
         os.nice(int(sys.argv[1]))
     Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
@@ -195,19 +196,19 @@ def main() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when its parent has ended, which may have been killed."""
+    """End this process when its parent has ended, even if that was killed."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
 
 
 def _read_files(names: list[str], sizes: list[int], files: BinaryIO) -> dict[str, Any]:
-    """The texts of files; of a table all that can be read, of a single text only a whole one."""
+    """The texts of files: all readable rows of a table, but a single text only if complete."""
     texts: list[dict[str, str]] = []
     notes: list[str] = []
     left = sum(sizes)
     for number, (name, size) in enumerate(zip(names, sizes, strict=True), start=1):
-        # Of the name only the ending counts: the rest is anybody's.
+        # Only the ending of the name counts: anybody may have chosen the rest.
         path = Path(f"{number}{suffix_of(name)}")
         data = files.read(size)
         left -= size
@@ -219,7 +220,7 @@ def _read_files(names: list[str], sizes: list[int], files: BinaryIO) -> dict[str
                     row = {"text": document.text, "name": document.id, "topic": document.topic}
                     texts.append({**row, "sha256": exhibit.sha256})
         except (InputError, MissingExtraError, MemoryError) as error:
-            files.read(left)  # the next request comes behind them
+            files.read(left)  # the next request follows them
             kind = "TooLargeError" if isinstance(error, MemoryError) else type(error).__name__
             problem = FILLS_MEMORY if isinstance(error, MemoryError) else str(error)
             problem = error.problem if isinstance(error, InputError) else problem
@@ -229,7 +230,7 @@ def _read_files(names: list[str], sizes: list[int], files: BinaryIO) -> dict[str
 
 
 def suffix_of(name: str) -> str:
-    """The ending of a file's name, in small letters."""
+    """The ending of a file's name, in lower case."""
     return Path(name.replace("\\", "/")).suffix.lower()
 
 

@@ -1,4 +1,4 @@
-"""What depends on a token type alone is worked out once: tables with a row for each type."""
+"""Tables with a row for each token type: what depends only on the type is computed once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from adhominem.text.tokenizer import Lexicon
 
 
 class KeptByType(ABC):
-    """Tables of bounded size; when they are full, all is forgotten, and they begin again.
+    """Tables of bounded size with a row for each token type; full tables are emptied.
 
-    Other threads may read tables while they grow: rows that are there do not change, and a larger
-    table is a new one. Subclasses say what a row is.
+    Other threads may read tables while they grow: existing rows do not change, and a larger table
+    is a new array. Subclasses define the rows.
     """
 
     def __init__(self) -> None:
@@ -28,14 +28,14 @@ class KeptByType(ABC):
 
     def _forget(self) -> None:
         self._known: dict[str, int] = {}
-        self._characters = 0  # that are known
-        # The rows of the types of a lexicon, (types,), -1 where it is not known yet.
+        self._characters = 0  # of all known types
+        # For each lexicon the rows (types,) of its types, -1 if not yet known.
         self._rows: WeakKeyDictionary[Lexicon, IntArray] = WeakKeyDictionary()
         self._clear()
 
     @abstractmethod
     def _limits(self) -> tuple[int, int]:
-        """How many types, and how many characters of them, are remembered at most."""
+        """The largest numbers of types, and of their characters, that are remembered."""
 
     @abstractmethod
     def _clear(self) -> None:
@@ -46,7 +46,7 @@ class KeptByType(ABC):
         """Add the rows of some types to the tables."""
 
     def _rows_of(self, lexicon: Lexicon, numbers: IntArray) -> IntArray:
-        """(tokens,): the row of each token; to be called, and the tables taken, under the lock."""
+        """The row (tokens,) of each token; call it and read the tables under the lock."""
         rows = self._rows.get(lexicon)
         if rows is None or len(rows) < len(lexicon):
             grown = np.full(max(len(lexicon), 0 if rows is None else 2 * len(rows)), -1, np.int64)
@@ -57,13 +57,13 @@ class KeptByType(ABC):
         new = of_tokens < 0
         if new.any():
             self._learn(lexicon, np.unique(numbers[new]), rows)
-            if lexicon not in self._rows:  # all was forgotten
+            if lexicon not in self._rows:  # the tables were emptied
                 self._learn(lexicon, np.unique(numbers), rows)
             of_tokens = rows[numbers]
         return np.asarray(of_tokens)
 
     def _learn(self, lexicon: Lexicon, missing: IntArray, rows: IntArray) -> None:
-        """Fill in the rows of these types, or forget all where there is no room."""
+        """Add the rows of missing types, emptying the tables first if there is no room."""
         types = [lexicon.types[number] for number in missing.tolist()]
         new = [token for token in types if token not in self._known]
         characters = sum(map(len, new))
@@ -87,16 +87,16 @@ class KeptByType(ABC):
         )
 
     def _forget_what_is_too_much(self) -> None:
-        """Forget all where a single batch has more than may be remembered."""
+        """Empty the tables if a single batch has exceeded their limits."""
         if not self._has_room(0, 0):
             self._forget()
 
 
 class Growing:
-    """An array that rows are added to. What others hold of it stays as it is."""
+    """An array that rows can be appended to. Views of it that others hold stay valid."""
 
     def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
-        """`shape` is that of a row."""
+        """Make an empty array whose rows have this shape."""
         self._array = np.empty((1 << 10, *shape), dtype)
         self.size = 0
 
@@ -114,5 +114,5 @@ class Growing:
 
     @property
     def rows(self) -> npt.NDArray[Any]:
-        """Those that are there now."""
+        """The rows added so far."""
         return self._array[: self.size]

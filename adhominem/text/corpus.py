@@ -4,9 +4,9 @@
     FOLDER/tokens.bin     the token type of every token, little-endian uint32
     FOLDER/tables.npz     where each document begins, its labels, and all strings
 
-A token is kept as its *type*, not as a vocabulary id: the vocabulary is chosen
-later, from the training authors alone, and can be changed without a second look
-at the texts. Reading needs NumPy and nothing else.
+A token is stored as its *type*, not as a vocabulary id: the vocabulary is chosen
+later, from the training authors alone, and can be changed without reading the texts
+again. Reading a corpus needs only NumPy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from adhominem.text.files import Document, note_input, open_regular, path_of
 
 FORMAT = 1
 LABELS = ("author", "topic", "work", "corpus")
-UNKNOWN_LABEL = -1  # a topic or a work that is not known
+UNKNOWN_LABEL = -1  # an unknown topic or work
 Index = npt.NDArray[np.int32]
 TOKEN_DTYPE = np.dtype("<u4")
 
@@ -79,12 +79,12 @@ class Labels:
         return len(self.author)
 
     def select(self, documents: npt.NDArray[np.integer]) -> Labels:
-        """The labels of some documents, with all the names."""
+        """The labels of some documents, with the names unchanged."""
         return replace(self, **{label: getattr(self, label)[documents] for label in LABELS})
 
 
 class LabelCollector:
-    """Gathers the labels of documents that stream by."""
+    """Collects the labels of a stream of documents."""
 
     def __init__(self) -> None:
         self._names: dict[str, dict[str, int]] = {label: {} for label in LABELS}
@@ -108,17 +108,17 @@ class LabelCollector:
 
 @dataclass(frozen=True)
 class PackedCorpus:
-    """Documents as token types, with what is known of each."""
+    """Documents as token types, with their labels."""
 
-    tokens: npt.NDArray[np.uint32]  # (tokens,): types, all documents in a row; memory-mapped
+    tokens: npt.NDArray[np.uint32]  # (tokens,): types, all documents concatenated; memory-mapped
     offsets: IntArray  # (documents + 1,): where each document begins
     labels: Labels
     ids: list[str]  # (documents,)
     types: list[str]  # (types,): the token types as strings, in order of appearance
-    topic_tokens: npt.NDArray[np.uint32]  # the contextual prefixes as types, all topics in a row
+    topic_tokens: npt.NDArray[np.uint32]  # types of the contextual prefixes of all topics
     topic_offsets: IntArray  # (topics + 1,)
-    description: dict[str, Any]  # what corpus.json says
-    same_author: BoolArray | None = None  # (pairs,): of a pair set, for 2i and 2i + 1
+    description: dict[str, Any]  # the contents of corpus.json
+    same_author: BoolArray | None = None  # (pairs,): for a pair set, of documents 2i and 2i + 1
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -137,7 +137,7 @@ class PackedCorpus:
         return self.topic_tokens[self.topic_offsets[topic] : self.topic_offsets[topic + 1]]
 
     def count_types(self, documents: Sequence[int] | npt.NDArray[np.integer]) -> IntArray:
-        """(types,): how often each token type occurs in these documents (the training authors')."""
+        """The counts (types,) of each token type in these documents (the training authors')."""
         counts = np.zeros(len(self.types), dtype=np.int64)
         for index in documents:
             np.add.at(counts, self.document(int(index)), 1)
@@ -145,7 +145,7 @@ class PackedCorpus:
 
     @classmethod
     def open(cls, folder: str | Path) -> PackedCorpus:
-        """Open what `prepare` wrote; the tokens stay on disk until they are used."""
+        """The corpus that `prepare` wrote; the tokens stay on disk until they are used."""
         folder = path_of(folder)
         description = _read_description(folder)
         for name in ("corpus.json", "tables.npz", "tokens.bin"):
@@ -172,7 +172,7 @@ class PackedCorpus:
         return corpus
 
     def _check(self) -> None:
-        """Raise ValueError unless the files fit each other, and every number stands for a name."""
+        """Raise ValueError unless the files are consistent, and every index refers to a name."""
         documents, topics = len(self.ids), len(self.labels.topic_names)
         if not len(self) == documents == len(self.labels) == self.description["documents"]:
             raise ValueError("the number of documents differs between its files")
@@ -204,7 +204,7 @@ def pack_strings(name: str, strings: Sequence[str]) -> dict[str, npt.NDArray[Any
 
 
 def _read_tables(path: Path) -> Tables:
-    """The arrays of the tables, each a row, and no larger than the file that holds them."""
+    """The one-dimensional arrays of the tables, which must not be larger than their file."""
     file, _ = open_regular(path, _LARGEST_TABLES)
     with file, ZipFile(file) as packed:
         names = {name.removesuffix(".npy") for name in packed.namelist()}
@@ -212,7 +212,7 @@ def _read_tables(path: Path) -> Tables:
 
 
 def _row(packed: ZipFile, name: str) -> npt.NDArray[Any]:
-    """One array of the tables; its size is checked before memory is taken for it."""
+    """One array of the tables; its size is checked before memory is allocated."""
     about = packed.getinfo(f"{name}.npy")
     if about.compress_type != ZIP_STORED or about.file_size != about.compress_size:
         raise ValueError(f"{name} is compressed; expected it as it is")
@@ -237,7 +237,7 @@ def _strings(tables: Tables, name: str) -> list[str]:
 
 
 def _are_offsets(ends: IntArray, count: int, length: int) -> bool:
-    """Whether `ends` cuts 0 to `length` into `count` parts that follow each other."""
+    """Whether `ends` cuts the range from 0 to `length` into `count` consecutive parts."""
     return (
         len(ends) == count + 1
         and int(ends[0]) == 0

@@ -40,14 +40,14 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A text that is compared, and how to recognise it: the SHA-256 of its file, or of the text."""
+    """A text that is compared, with the SHA-256 of its file or of the text."""
 
     document: Document
     sha256: str
 
     @classmethod
     def of(cls, text: str | Document | Exhibit, name: str) -> Exhibit:
-        """A text, a Document, or an exhibit as it is; `name` is for one that has none."""
+        """An exhibit from a text, a Document or an exhibit; `name` is used if it has none."""
         if isinstance(text, Exhibit):
             return text
         document = text if isinstance(text, Document) else Document(text=text, id=name)
@@ -60,12 +60,12 @@ SideTexts = Text | Sequence[Text]  # one text, or several by one author
 
 
 def with_text(exhibit: Exhibit, document: Document) -> Exhibit:
-    """An exhibit with another text to compare; the hash remains that of what was read."""
+    """A copy of an exhibit with another text to compare; the hash stays that of the file."""
     return replace(exhibit, document=document)
 
 
 def exhibits_of(texts: SideTexts, name: str) -> list[Exhibit]:
-    """The texts of a side, by their own names or by that of the side, with numbers if several."""
+    """The exhibits of a side, named by themselves or after the side, numbered if several."""
     several = [texts] if isinstance(texts, str | Document | Exhibit) else list(texts)
     if not several:
         raise OptionError(f"there is no {name} text; expected at least one")
@@ -78,7 +78,7 @@ def exhibits_of(texts: SideTexts, name: str) -> list[Exhibit]:
 
 
 def words_a_text(side: Sequence[Exhibit]) -> int:
-    """How long the texts of a side are: the geometric mean, as validations have it."""
+    """The geometric mean of the texts' numbers of words, as in validations."""
     words = [max(1, len(exhibit.document.text.split())) for exhibit in side]
     return round(exp(fsum(map(log, words)) / len(words)))
 
@@ -90,7 +90,7 @@ def first_words(text: str, words: int) -> str:
 
 
 def read_exhibits(paths: Sequence[str | Path], topic: str = "") -> list[Exhibit]:
-    """All texts of one side: files, folders of files, or `-` for standard input."""
+    """The exhibits of one side, from files, folders of files, or `-` for standard input."""
     exhibits = []
     for path in map(path_of, paths):
         if str(path) == STANDARD_INPUT:
@@ -119,7 +119,7 @@ def _texts_in(folder: Path) -> list[Path]:
 
 
 def _check_one_author(folder: Path, texts: Sequence[Path]) -> None:
-    """Folders side by side, and no text beside them, are those of several authors."""
+    """Refuse a folder that only contains folders: these are several authors'."""
     inside = sorted({file.relative_to(folder).parts[0] for file in texts if file.parent != folder})
     if len(inside) < 2:
         return
@@ -142,13 +142,13 @@ def _check_one_author(folder: Path, texts: Sequence[Path]) -> None:
 def _standard_input() -> bytes:
     if sys.stdin is None or sys.stdin.closed:
         raise NotFoundError("it is closed; expected a text there", "standard input")
-    note_input(0)  # it may be a file, by `< letter.txt`
+    note_input(0)  # it may be a file, as in `< letter.txt`
     with readable("standard input"):
         return take(sys.stdin.buffer, "standard input")
 
 
 def _read(path: Path, topic: str) -> Exhibit:
-    if not os.path.exists(path):  # Path's own raises where a name is too long
+    if not os.path.exists(path):  # Path.exists raises if a name is too long
         raise NotFoundError("there is no such file or folder; look at the name and the place", path)
     if readable_suffix(path) == ".jsonl":
         raise InputError("a table of many texts; expected a file for each", path)
@@ -156,7 +156,7 @@ def _read(path: Path, topic: str) -> Exhibit:
 
 
 def exhibit_of(data: bytes, path: Path, topic: str = "") -> Exhibit:
-    """The text of a file with these bytes, and their hash: both are of what was read."""
+    """The exhibit of a file with these bytes: its text and hash are both of what was read."""
     try:
         name = readable_name(str(path))
         document = Document(text=text_in(data, path), id=name, topic=topic)

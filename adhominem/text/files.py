@@ -1,9 +1,9 @@
-"""Files that are read: how they are named, opened within limits, and noted as inputs.
+"""Input files: their names, opening them within limits, and noting them as inputs.
 
-How large a text may be: no honest one is larger, and a few kB can unpack to anything.
+The size of a text is limited: no honest one is larger, and a few kB can unpack to any size.
 
-Whatever is opened for reading is noted, so that nothing is written onto it: a text is evidence,
-and may be the only copy. The writers ask here before a file gets its name. Files are told apart by
+Whatever is opened for reading is noted, so that nothing is written over it: a text is evidence,
+and may be the only copy. The writers ask here before a file gets its name. Files are identified by
 what they are, not by how their paths are spelt: a link, another spelling or another name is the
 same file.
 """
@@ -35,7 +35,7 @@ from adhominem.errors import (
 
 # The Bible has 4.5 MB. A pair is two texts in one line, and JSON may spend six bytes on a letter.
 DEFAULT_MOST_BYTES = 64 << 20
-# Pictures and all: the text in an office file has a limit of its own.
+# Including pictures: the text in an office file has its own limit.
 _MOST_OFFICE_BYTES = 512 << 20
 _OFFICE_BYTES_PER_TEXT = 8  # where the limit on a text is raised
 FILLS_MEMORY = "it fills the memory; save its text alone as a new file"
@@ -46,7 +46,7 @@ READABLE_SUFFIXES = (".txt", ".md", *OFFICE_SUFFIXES)
 _NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
 
 OnBytes = Callable[[int], None]  # called with the number of bytes just read
-File = tuple[int, int] | str  # the device and the number on it; or the path, free of links
+File = tuple[int, int] | str  # device and inode; or the path without links
 
 largest_text: ContextVar[int] = ContextVar("largest_text", default=DEFAULT_MOST_BYTES)
 inputs_read: ContextVar[dict[File, str] | None] = ContextVar("inputs_read", default=None)
@@ -75,7 +75,7 @@ class Document:
                 )
             try:
                 value.encode("utf-8")
-            except UnicodeEncodeError as error:  # half of a surrogate pair, a broken JSON escape
+            except UnicodeEncodeError as error:  # half of a surrogate pair, as of broken JSON
                 raise TextEncodingError(
                     f"field '{field.name}' holds half a character "
                     f"(U+{ord(value[error.start]):04X}) at position {error.start}; write the text "
@@ -86,7 +86,7 @@ class Document:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256 of the text: texts with the same one are the same text."""
+        """The SHA-256 of the text, which identifies it."""
         return sha256(self.text.encode("utf-8")).hexdigest()
 
 
@@ -94,7 +94,7 @@ class Document:
 
 
 def path_of(path: str | Path) -> Path:
-    """The path of an input or an output; an empty one is refused: to Path, it is this folder."""
+    """The path of an input or an output; an empty one is refused: Path takes it for `.`."""
     if str(path) == "":
         raise OptionError(
             "a path is empty, perhaps by an unset variable; expected the name of a file or a folder"
@@ -103,13 +103,13 @@ def path_of(path: str | Path) -> Path:
 
 
 def real_path(path: str | Path) -> Path:
-    """A path free of links, `.` and `..`; unlike Path.resolve, not an error at a link to itself."""
+    """A path without links, `.` and `..`; unlike Path.resolve, it accepts a link to itself."""
     path = path_of(path)
     return path if "\0" in str(path) else Path(os.path.realpath(path))
 
 
 def name_of(path: str | Path) -> str:
-    """What a file or folder is called: the real name of a folder, the bare stem of a file."""
+    """The name of a file or folder: the real name of a folder, the bare stem of a file."""
     path = path_of(path)
     return readable_name(bare_stem(path) if os.path.isfile(path) else real_path(path).name)
 
@@ -120,7 +120,7 @@ def bare_suffix(path: Path) -> str:
 
 
 def readable_suffix(path: Path) -> str:
-    """The bare suffix of a file; one that only looks like plain text (.rtf, .html) is refused."""
+    """The bare suffix of a file; types that only look like plain text (.rtf, .html) are refused."""
     suffix = bare_suffix(path)
     if suffix in _NO_PLAIN_TEXT:
         expected = ", ".join((*READABLE_SUFFIXES, ".jsonl"))
@@ -142,14 +142,14 @@ def _bare_name(path: Path) -> Path:
 
 
 def readable_name(name: str) -> str:
-    """The name of a file as text: Python may hold its bytes as halves of characters."""
+    """The name of a file as valid text: Python may hold bytes as surrogates."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def visible_files(folder: Path, suffixes: tuple[str, ...], *, deep: bool = False) -> list[Path]:
     """The files with these suffixes, without hidden ones and Word's locks (~$letter.docx).
 
-    Office files are packed already: one that is packed again is passed over.
+    Office files are compressed already: one that is compressed again is skipped.
     """
     return [
         file
@@ -160,7 +160,7 @@ def visible_files(folder: Path, suffixes: tuple[str, ...], *, deep: bool = False
 
 
 def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
-    """The files of a folder, of its folders too if `deep`, in order, without hidden ones."""
+    """The files of a folder, also in its folders if `deep`, sorted, without hidden ones."""
 
     def cannot_be_read(error: OSError) -> None:
         if os.path.samefile(error.filename, folder):
@@ -186,13 +186,13 @@ def all_files(folder: Path, *, deep: bool = False) -> list[Path]:
 
 
 def most_bytes() -> int:
-    """The bytes that one text, or one line of a table, may have once it is unpacked."""
+    """The largest size in bytes of one text, or one line of a table, once it is unpacked."""
     return largest_text.get()
 
 
 @contextmanager
 def reading_at_most(count: int) -> Iterator[None]:
-    """Limit each text that is read within to `count` bytes, unpacked."""
+    """A context in which each text is limited to `count` bytes, unpacked."""
     if count < 1:
         raise OptionError(f"a text of at most {count} bytes; expected 1 or more")
     token = largest_text.set(count)
@@ -203,19 +203,19 @@ def reading_at_most(count: int) -> Iterator[None]:
 
 
 def too_large(what: str, most: int | None = None) -> TooLargeError:
-    """The error for a text, a line or a file that is larger than what is read."""
+    """The error for a text, a line or a file that exceeds its limit."""
     return TooLargeError(
         f"{what} has more than {most or most_bytes():,} bytes; if it really is one text, raise "
         "the limit with --max-bytes"
     )
 
 
-# Inputs, and what must not be written onto.
+# Inputs, which must not be overwritten.
 
 
 @contextmanager
 def noting_inputs() -> Iterator[None]:
-    """Note what is read from here on; within a job that does so already, it goes on doing so."""
+    """A context in which inputs are noted; inside another one it changes nothing."""
     if inputs_read.get() is not None:
         yield
         return
@@ -235,20 +235,20 @@ def note_input(path: str | Path | int) -> None:
 
 
 def _identities(path: str | Path | int) -> list[File]:
-    """What a file is known by: its path free of links, and its number on its device.
+    """The identities of a file: its path without links, and its device and inode.
 
-    An editor that saves a file puts a new one in its place, under the same path.
+    An editor that saves a file may replace it by a new one under the same path.
     """
     identities: list[File] = [] if isinstance(path, int) else [os.path.realpath(path)]
     try:
         status = os.stat(path)
-    except (OSError, ValueError):  # not there, or closed
+    except (OSError, ValueError):  # missing, or closed
         return identities
     return [*identities, (status.st_dev, status.st_ino)]
 
 
 def check_not_read(output: str | Path) -> None:
-    """Refuse to write where something was read."""
+    """Raise an error if `output` was read."""
     inputs = inputs_read.get() or {}
     given = next((inputs[file] for file in _identities(output) if file in inputs), None)
     if given is not None:
@@ -260,7 +260,7 @@ def check_not_read(output: str | Path) -> None:
 
 
 def check_none_read_in(folder: Path) -> None:
-    """Refuse to work in a folder, and to remove it, if something in it was read."""
+    """Raise an error if something in a folder, which is to be replaced, was read."""
     begin = os.path.join(os.path.realpath(folder), "")
     for file, given in (inputs_read.get() or {}).items():
         if isinstance(file, str) and file.startswith(begin):
@@ -275,7 +275,7 @@ def check_none_read_in(folder: Path) -> None:
 
 @contextmanager
 def readable(path: str | Path) -> Iterator[None]:
-    """Turn what the system says against a file, or a folder, into an InputError that names it."""
+    """A context that turns the system's errors about a path into InputErrors that name it."""
     try:
         yield
     except FileNotFoundError:
@@ -297,7 +297,7 @@ def readable(path: str | Path) -> Iterator[None]:
 
 
 def open_input(path: Path) -> BinaryIO:
-    """Open somebody's file, or the pipe that a shell's <(command) is, and note it as an input.
+    """An open file, or the pipe of a shell's <(command), noted as an input.
 
     Devices are refused: /dev/zero has no end, and others change or wait when they are opened.
     """
@@ -316,7 +316,7 @@ def open_input(path: Path) -> BinaryIO:
 
 
 def read_bytes(path: Path, on_bytes: OnBytes | None = None) -> bytes:
-    """The bytes of a text's file as it lies there; it is noted as an input, and read just once."""
+    """The bytes of a text's file, which is noted as an input and read only once."""
     most = most_bytes()
     if path.suffix.lower() in OFFICE_SUFFIXES:
         most = max(_MOST_OFFICE_BYTES, _OFFICE_BYTES_PER_TEXT * most)
@@ -327,7 +327,7 @@ def read_bytes(path: Path, on_bytes: OnBytes | None = None) -> bytes:
 def take(
     file: BinaryIO, path: str | Path, most: int | None = None, on_bytes: OnBytes | None = None
 ) -> bytes:
-    """All that is left of an open file; more than `most` bytes, or than a text may have, raise."""
+    """The rest of an open file; raises TooLargeError beyond `most` bytes or a text's limit."""
     most = most or most_bytes()
     blocks, size = [], 0
     while block := file.read(1 << 20):
@@ -341,10 +341,10 @@ def take(
 
 
 def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
-    """An open file that is not a text, and its size; OSError if it is not a file, or larger.
+    """An open file that is not a text, and its size; OSError if it is too large or no file.
 
-    A pipe would be waited on for ever, a device has no end. A link to a file is a file: caches of
-    models are made of them.
+    Reading a pipe could wait forever, and a device may have no end. Links to files are accepted:
+    caches of models consist of them.
     """
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, flags)
@@ -361,10 +361,10 @@ def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:
 
 
 def read_files(folder: Path, largest: Mapping[str, int]) -> dict[str, bytes | OSError]:
-    """Those of these files that are there, by names like `member/config.json`, in one go.
+    """The contents of the existing ones of these files, by names like `member/config.json`.
 
-    `largest` says how many bytes each may have. A file that cannot be read, is not a file or is too
-    large comes as the OSError that says so.
+    `largest` are the limits in bytes. A file that cannot be read, is not a file or is too large
+    has the OSError as its value.
     """
     contents: dict[str, bytes | OSError] = {}
     for name, most in largest.items():

@@ -1,4 +1,4 @@
-"""Normalisation: take away what betrays the source of a text and keep what its author did.
+"""Normalisation: remove what betrays the source of a text and keep what its author did.
 
 Quote marks, dashes, line wraps and italics marks come from the publisher, the
 editor program or the transcriber; a model that sees them learns where a text
@@ -24,7 +24,7 @@ import numpy as np
 from adhominem.arrays import IntArray
 from adhominem.records import Longest, Options, SomeOf
 
-# Replace text[start:end] by the third.
+# start, end, replacement of text[start:end]
 Edit = tuple[int, int, str]
 Edits = Callable[[str], Iterable[Edit]]
 
@@ -34,10 +34,10 @@ _BEGINS: dict[Edits, re.Pattern[str]] = {}
 
 
 def _rule(pattern: str, new: str | Callable[[str], str], only_if: str | None = None) -> Edits:
-    """Edits by a regular expression, which should begin with a character or a class (fast).
+    """A step of edits by a regular expression, which for speed begins with a character or class.
 
-    `only_if` names a character that every match holds; without one, it begins with a class of
-    characters beyond ASCII.
+    `only_if` is a character that every match contains; without it, the expression begins with a
+    class of characters beyond ASCII.
     """
     compiled = re.compile(pattern)
 
@@ -52,19 +52,19 @@ def _rule(pattern: str, new: str | Callable[[str], str], only_if: str | None = N
     return edits
 
 
-# As many as a letter keeps together in Unicode's stream-safe text (UAX #15): none has that many.
+# Marks on a letter in Unicode's stream-safe format (UAX #15): real letters have fewer.
 _MOST_MARKS = 30
 
 
 def _nfc(text: str) -> Iterator[Edit]:
-    """Compose letters and accents, each letter by itself: it alone maps to where it stood.
+    """Edits that compose letters and accents, one letter at a time, to map each to its origin.
 
-    Marks are sorted in time that grows with the square of how many there are: of more than
-    `_MOST_MARKS` in a row, as many at a time are taken by themselves.
+    The time to sort marks grows with the square of their number: longer runs are sorted in parts of
+    `_MOST_MARKS`.
     """
     if _is_composed(text):
         return
-    # Before an ASCII character, nothing composes: cut there, look closer where it must.
+    # Nothing composes before an ASCII character: cut there, and look closer only where needed.
     for match in re.finditer(r"[\s\S][^\x00-\x7f]*", text):
         run = match.group()
         if _is_composed(run):
@@ -81,7 +81,7 @@ def _is_composed(text: str) -> bool:
 
 
 def _is_crowded(text: str) -> bool:
-    """Whether more than `_MOST_MARKS` marks stand in a row: a step that wide meets one of them."""
+    """Whether there are more than `_MOST_MARKS` marks in a row: a step that wide hits one."""
     for at in range(_MOST_MARKS, len(text), _MOST_MARKS + 1):
         if _is_mark(text[at]):
             around = map(_is_mark, text[at - _MOST_MARKS : at + _MOST_MARKS + 1])
@@ -91,7 +91,7 @@ def _is_crowded(text: str) -> bool:
 
 
 def _letter_bounds(run: str) -> Iterator[int]:
-    """Where the second and each further letter begins, with the marks that stand on it."""
+    """The indices at which the second and each further letter with its marks begins."""
     marks = int(_is_mark(run[0]))
     for at in range(1, len(run)):
         is_mark = _is_mark(run[at])
@@ -117,15 +117,15 @@ def _joins_syllable(before: str, character: str) -> bool:
     )
 
 
-# Narrower lines are a list or verse, wider ones a paragraph each.
+# Narrower lines are a list or verse; each wider line is a paragraph.
 _WRAP_WIDTHS = range(40, 121)
 
 
 def _line_wraps(text: str) -> list[Edit]:
-    """Undo hard wraps: a line end is one if the next line's first word did not fit any more.
+    """Edits that undo hard wraps: line ends where the next line's first word did not fit.
 
     The width is the longest line's. Short lines (verse, lists, the end of a
-    paragraph) have room left, so their line ends stay; and where most have room,
+    paragraph) have room left, so their line ends stay; and if most have room,
     the long ones are not wraps either.
     """
     lines = text.split("\n")
@@ -148,7 +148,7 @@ def _line_wraps(text: str) -> list[Edit]:
 
 
 def _emphasis(mark: str) -> Edits:
-    """Pairs of one to three equal marks, outside a word, around at most 300 characters.
+    """Edits that remove pairs of one to three equal marks around at most 300 characters.
 
     Faces are the author's: a mark between two equal eyes (^_^ -_-), beside < or > (>_<),
     or around no letter (*-*) stays.
@@ -172,7 +172,7 @@ def _emphasis(mark: str) -> Edits:
 
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
 
-# Each step a tuple of edits, one after another. Invisible characters go first: they hide the rest.
+# Each step is a sequence of edits. Invisible characters go first: they hide the others.
 STEPS: dict[str, tuple[Edits, ...]] = {
     "line_ends": (_rule(r"\r\n?", "\n", "\r"), _rule(r"[\u0085\u2028\u2029]", "\n")),
     "soft_hyphens": (_rule(r"\u00ad\n?", "", "\u00ad"),),
@@ -213,7 +213,7 @@ _ANY_BEGINS = re.compile("|".join(begins.pattern for begins in _BEGINS.values())
 
 
 def _special(text: str) -> str:
-    """The characters of a text, each once, that any of the rules in `_BEGINS` begins with."""
+    """The distinct characters of a text with which any of the rules in `_BEGINS` begins."""
     return "" if text.isascii() else "".join(set(_ANY_BEGINS.findall(text)))
 
 
@@ -228,20 +228,20 @@ def _edited(text: str, edits: Iterable[Edit]) -> str:
 
 @dataclass(frozen=True)
 class AlignedText:
-    """A normalised text, and for each of its characters where it stood in the original."""
+    """A normalised text, with the place of each of its characters in the original."""
 
     text: str
     starts: IntArray  # (characters,)
     ends: IntArray  # (characters,)
 
     def original_spans(self, spans: IntArray) -> IntArray:
-        """Spans (n, 2) in the normalised text to spans (n, 2) in the original."""
+        """The spans (n, 2) in the original for spans (n, 2) in the normalised text."""
         return np.stack([self.starts[spans[:, 0]], self.ends[spans[:, 1] - 1]], axis=1)
 
 
 @dataclass(frozen=True)
 class Normaliser(Options):
-    """The chosen steps, always in the order of `STEPS`; saved with the model by name."""
+    """Normalisation by chosen steps, in the order of `STEPS`; saved with the model by name."""
 
     steps: Annotated[tuple[str, ...], Longest(1_000), SomeOf(*STEPS)] = tuple(STEPS)
 
@@ -261,7 +261,7 @@ class Normaliser(Options):
         return text
 
     def align(self, text: str) -> AlignedText:
-        """The normalised text, and where each of its characters stood; slower than calling."""
+        """The normalised text with the origin of each character; slower than calling."""
         starts = np.arange(len(text), dtype=np.int64)
         ends = starts + 1
         for edits in self._passes():
@@ -271,8 +271,8 @@ class Normaliser(Options):
             begins, stops, lengths = np.array(
                 [(start, end, len(replacement)) for start, end, replacement in changes]
             ).T  # (edits,) each
-            more = stops - begins - 1  # characters that an edit covers, beside its first
-            times = np.ones(len(text), dtype=np.int64)  # how often each begins a new one
+            more = stops - begins - 1  # characters that an edit covers, besides its first
+            times = np.ones(len(text), dtype=np.int64)  # how many new characters each one makes
             times[np.arange(more.sum()) + np.repeat(begins + 1 - more.cumsum() + more, more)] = 0
             times[begins] = lengths
             stretch = np.zeros(len(text), dtype=np.int64)

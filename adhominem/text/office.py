@@ -1,8 +1,8 @@
 """Office files as text: what an author wrote in a .docx, .odt or .pdf, without the layout.
 
-The XML in them is read as a stream: what is not the author's text is passed over, never kept. A few
-kB of a zip can unpack to any amount of XML, so nothing is built but the text itself, and bytes,
-elements, names and letters are counted.
+The XML in them is read as a stream: what is not the author's text is skipped, never kept. A few
+kB of a zip can unpack to any amount of XML, so only the text itself is built, and bytes, elements,
+names and letters are counted.
 
 The library for .pdf belongs to the extra `documents` and is imported when first needed.
 """
@@ -58,8 +58,8 @@ _ODF_LEFT_OUT = {
     f"{_ODF_TEXT} ruby-text",
     f"{_ODF_TEXT} script",
 }
-# White space that was typed is an element, all other collapses. These stand for the elements
-# meanwhile: control characters that no XML may hold.
+# White space that was typed is an element; all other white space collapses. These control
+# characters, which XML must not contain, stand for the elements meanwhile.
 _ODF_SPACES, _ODF_COUNT = f"{_ODF_TEXT} s", f"{_ODF_TEXT} c"
 _ODF_SPACE, _ODF_TAB, _ODF_BREAK = "\0\1\2"
 _ODF_CHARACTERS = {f"{_ODF_TEXT} tab": _ODF_TAB, f"{_ODF_TEXT} line-break": _ODF_BREAK}
@@ -72,16 +72,16 @@ _LIGATURES = str.maketrans(
     dict(zip("ﬀﬁﬂﬃﬄﬅﬆ", ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True))
 )
 
-# What pypdf finds odd and mends goes to the log of an application that has one, not to stderr.
+# pypdf's warnings go to the log of an application that has one, not to stderr.
 _NO_HANDLER = logging.NullHandler()
 
 
 def office_text(data: bytes, path: Path) -> str:
     """The running text of a .docx, .odt or .pdf, its paragraphs separated by a newline.
 
-    Left out is what is not the author's running text: headers, footers, comments, deleted text,
-    footnotes and endnotes (which are often references), empty paragraphs, formulas. A PDF knows
-    only lines on pages: it keeps them, with its headers, footers and notes.
+    Everything else is left out: headers, footers, comments, deleted text, footnotes and endnotes
+    (which are often references), empty paragraphs, formulas. A PDF has only lines on pages: they
+    are kept, with headers, footers and notes.
     """
     readers = {".docx": _read_docx, ".odt": _read_odt, ".pdf": _read_pdf}
     if (suffix := path.suffix.lower()) not in readers:
@@ -94,10 +94,10 @@ def office_text(data: bytes, path: Path) -> str:
 
 
 def word_parts(data: bytes, path: Path) -> dict[str, str]:
-    """All parts of a .docx by name: of XML all that could be shown, of a picture the SHA-256.
+    """All parts of a .docx by name: for XML all text that could be shown, for pictures the SHA-256.
 
-    Unlike the running text this has headers, footers, notes, formulas, codes of fields, and what
-    was deleted or hidden.
+    Unlike the running text, this includes headers, footers, notes, formulas, field codes, and
+    deleted or hidden text.
     """
     with _damage(path), _open_zip(data) as archive:
         names = archive.namelist()
@@ -118,7 +118,7 @@ def _shown_by(archive: ZipFile, part: str) -> str:
 
 
 class _ShownCollector:
-    """All letters in a part of a Word document, whatever element they are in."""
+    """Collects all letters in a part of a Word document, whatever element they are in."""
 
     def __init__(self) -> None:
         self.paragraphs = _Paragraphs()
@@ -137,7 +137,7 @@ class _ShownCollector:
 
 @contextmanager
 def _damage(path: Path) -> Iterator[None]:
-    """Whatever a broken file makes the libraries raise becomes an InputError that names it."""
+    """A context that turns all errors about a broken file into InputErrors that name it."""
     try:
         yield
     except MissingExtraError:
@@ -146,7 +146,7 @@ def _damage(path: Path) -> Iterator[None]:
         raise TooLargeError(FILLS_MEMORY, path) from None
     except InputError as error:
         raise error.at(path) from None
-    except Exception as error:  # it may be almost anything
+    except Exception as error:  # almost any type is possible
         detail = f"{type(error).__name__}: {error.args[0] if error.args else 'no details'}"
         raise DamagedFileError(
             f"the file is damaged or not a {path.suffix.lower()} file at all ({detail}); fetch it "
@@ -160,7 +160,7 @@ def _join(paragraphs: Iterable[str]) -> str:
 
 
 def _read_docx(data: bytes) -> str:
-    # Only the parts that are needed: Word opens files of which others are missing or broken.
+    # Only the necessary parts: Word opens files in which others are missing or broken.
     documents: list[str] = []
 
     def find_document(name: str, attributes: dict[str, str]) -> None:
@@ -179,20 +179,20 @@ def _read_docx(data: bytes) -> str:
 
 @dataclass(slots=True)
 class _Open:
-    """An element of a .docx that has begun and not ended."""
+    """An element of a .docx that has begun but not ended."""
 
     name: str  # empty if it is not Word's
     line: list[str] | None  # the paragraph that text in it belongs to
     left_out: bool
     joined: bool = False  # a paragraph whose end was deleted: the next goes on in its line
     unfinished: list[str] | None = None  # the line that the next paragraph goes on in
-    taken: bool = False  # of alternatives, one
+    used: bool = False  # whether one of the alternatives was read
 
 
 class _WordCollector:
-    """The paragraphs of a Word document.
+    """Collects the paragraphs of a Word document in the order in which they begin.
 
-    One takes its place where it begins, so a text box follows the one it hangs on.
+    So a text box follows the paragraph that it is anchored to.
     """
 
     def __init__(self) -> None:
@@ -208,7 +208,7 @@ class _WordCollector:
             bare = _ALTERNATIVES if name == _ALTERNATIVES else ""
         left_out = outer.left_out or bare in _WORD_LEFT_OUT
         if outer.name == _ALTERNATIVES:  # the same content once for each version of Word
-            left_out, outer.taken = left_out or outer.taken, True
+            left_out, outer.used = left_out or outer.used, True
         element = _Open(bare, outer.line, left_out)
         if bare == "showingPlcHdr" and self._inside("sdt", "sdtPr"):
             self._open[-2].left_out = True  # it still shows its "Click here to enter text"
@@ -257,13 +257,13 @@ def _read_odt(data: bytes) -> str:
 
 
 class _OdfCollector:
-    """The paragraphs of an OpenDocument text, each placed where it begins."""
+    """Collects the paragraphs of an OpenDocument text in the order in which they begin."""
 
     def __init__(self) -> None:
         self.paragraphs = _Paragraphs()
-        self._lines: list[list[str] | None] = [None]  # the innermost last; the first is for none
-        self._holds_text = [False]  # of the elements around, which are of text
-        self._left_out = 0  # how many of the elements around are left out
+        self._lines: list[list[str] | None] = [None]  # the innermost last; the first is outside any
+        self._holds_text = [False]  # for each open element, whether it contains text
+        self._left_out = 0  # number of open elements that are left out
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._holds_text.append(name.startswith((f"{_ODF_TEXT} ", f"{_ODF_EXTENSION} ")))
@@ -305,7 +305,7 @@ def _read_pdf(data: bytes) -> str:
     logging.getLogger("pypdf").addHandler(_NO_HANDLER)
     try:
         reader = PdfReader(io.BytesIO(data))
-        # Many a PDF is encrypted with an empty password, only to forbid printing.
+        # Many PDFs are encrypted with an empty password, just to forbid printing.
         if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
             raise InputError(_PROTECTED)
         pages, letters = [], 0
@@ -331,7 +331,7 @@ def _read_pdf(data: bytes) -> str:
     )
 
 
-# Word marks up so much that a novel of 3 MB may have 60 MB of XML.
+# Word adds so much markup that a novel of 3 MB may have 60 MB of XML.
 _MOST_XML = 256 << 20
 _XML_PER_TEXT = 4  # where the limit on a text is raised
 _MOST_ELEMENTS = 8_000_000  # every word of that novel in a run of its own has half of that
@@ -350,7 +350,7 @@ _OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 class _Paragraphs:
-    """Paragraphs in the order in which they begin, and no more of them than a text may have."""
+    """Paragraphs in the order in which they begin, up to the limit of a text."""
 
     def __init__(self) -> None:
         self._paragraphs: list[list[str]] = []
@@ -373,7 +373,7 @@ class _Paragraphs:
 
 
 def _open_zip(data: bytes) -> ZipFile:
-    """The archive that an office file is."""
+    """An office file as a zip archive."""
     if data.startswith(_OLE_MARK):
         raise InputError(
             "the file is protected by a password, or of a Word before 2007; "
@@ -388,7 +388,7 @@ def _open_zip(data: bytes) -> ZipFile:
 
 
 def _blocks_of(archive: ZipFile, part: str) -> Iterator[bytes]:
-    """A part of an office file, unpacked bit by bit."""
+    """A part of an office file, unpacked block by block."""
     member = archive.getinfo(part)
     # The other methods unpack a block to any size at once, and no office program uses them.
     if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
@@ -409,7 +409,7 @@ def _parse(
     end: Callable[[str], None] | None = None,
     letters: Callable[[str], None] | None = None,
 ) -> None:
-    """Send the elements and letters of a part as they come; names are "NAMESPACE NAME"."""
+    """Feed the elements and letters of a part to a collector; names are "NAMESPACE NAME"."""
     elements = 0
 
     def counted_start(name: str, attributes: dict[str, str]) -> None:
@@ -420,7 +420,7 @@ def _parse(
         start(name, attributes)
 
     parser = expat.ParserCreate(namespace_separator=" ")
-    parser.buffer_text = True  # or each line of a text comes alone
+    parser.buffer_text = True  # otherwise each line of a text comes alone
     parser.StartElementHandler = counted_start
     parser.EndElementHandler = end
     parser.CharacterDataHandler = letters
@@ -438,7 +438,7 @@ def _parse(
 
 
 def _refuse_document_type(*details: object) -> None:
-    # Where entities are declared: they multiply, fetch other files, or leave gaps.
+    # Documents that declare entities: they multiply, fetch other files, or leave gaps.
     raise DamagedFileError(
         "the file declares an XML document type, which no office program does; save it again"
     )

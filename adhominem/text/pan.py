@@ -1,7 +1,7 @@
 """PAN's formats: pairs (2020, 2021), problem folders (2013-15), attribution problems (2018, 2019).
 
-Readers yield what they could read and, in its place, the error for what they
-could not: the caller decides whether to stop or to go on.
+Readers yield what they could read and, in place of the rest, its error: the caller
+decides whether to stop or to go on.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from adhominem.text.streams import (
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two documents; `same_author` is None where the truth is not known."""
+    """Two documents; `same_author` is None if the truth is unknown."""
 
     id: str
     first: Document
@@ -49,14 +49,14 @@ class Pair:
     place: tuple[Path, int] | None = field(default=None, compare=False, repr=False)  # and line
 
     def without_topics(self) -> Pair:
-        """This pair with the topics of both documents left out."""
+        """A copy of the pair without the topics of its documents."""
         first, second = (replace(document, topic="") for document in (self.first, self.second))
         return replace(self, first=first, second=second)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
-    """Some documents by one author, and one in question."""
+class PanProblem:
+    """A verification problem: documents by one author, and one questioned document."""
 
     id: str
     known: tuple[Document, ...]
@@ -64,12 +64,12 @@ class Problem:
     same_author: bool | None = None
 
 
-Case = TypeVar("Case", bound=Pair | Problem)
+Case = TypeVar("Case", bound=Pair | PanProblem)
 
 
-def each_id_once(cases: Iterable[Case | InputError]) -> Iterator[Case | InputError]:
-    """The cases; one whose id has been there already comes as an error that names both."""
-    lines: dict[bytes, int] = {}  # of the ids, which are kept short: there may be millions
+def with_unique_ids(cases: Iterable[Case | InputError]) -> Iterator[Case | InputError]:
+    """The cases, with an error in place of each whose id has occurred before; it names both."""
+    lines: dict[bytes, int] = {}  # by a short hash of the id: there may be millions
     for case in cases:
         if isinstance(case, InputError):
             yield case
@@ -87,7 +87,7 @@ def each_id_once(cases: Iterable[Case | InputError]) -> Iterator[Case | InputErr
 
 
 def find_file(folder: Path, stem: str) -> Path | None:
-    """`stem` in a folder, as it is or compressed."""
+    """The file `stem` in a folder, plain or compressed; None if it is missing."""
     candidates = (folder / f"{stem}{compression}" for compression in ("", *COMPRESSIONS))
     return next((path for path in candidates if os.path.isfile(path)), None)
 
@@ -109,7 +109,7 @@ def pair_rows(
 ) -> Iterator[Pair | InputError]:
     """Stream PAN 2020/21 pairs from a folder, or from a `pairs.jsonl` with its truth beside it.
 
-    Without `labelled`, the truth is not looked for.
+    Without `labelled`, the truth is ignored.
     """
     if os.path.isdir(path):
         pairs = find_file(path, "pairs.jsonl")
@@ -129,13 +129,13 @@ def pair_rows(
     yield from pairs_in(read_json_lines(path, on_bytes), path, labels if truth else None)
 
 
-Truths = dict[str, tuple[bool, tuple[str, str]]]  # by id: whether by one author, and by whom
+Truths = dict[str, tuple[bool, tuple[str, str]]]  # by id: same author, and the two authors
 
 
 def pairs_in(
     rows: JsonRows, path: Path, labels: Truths | None = None
 ) -> Iterator[Pair | InputError]:
-    """The pairs of rows; `labels` has the truth of each, None where there is none."""
+    """The pairs in rows of JSON; `labels` has the truth of each, None without one."""
 
     def pair(row: dict[str, Any], number: int) -> Pair:
         id = _field(row, "id", str)
@@ -198,10 +198,10 @@ def _two_strings(row: dict[str, Any], name: str) -> tuple[str, str]:
 
 def problem_rows(
     folder: Path, on_bytes: OnBytes | None = None, *, labelled: bool = True
-) -> Iterator[Problem | InputError]:
+) -> Iterator[PanProblem | InputError]:
     """PAN 2013-15: subfolders with known01.txt, ... and unknown.txt; truth.txt beside them.
 
-    Without `labelled`, the truth is not looked for.
+    Without `labelled`, the truth is ignored.
     """
     truth: dict[str, bool] = {}
     truth_file = find_file(folder, "truth.txt") if labelled else None
@@ -232,12 +232,12 @@ def problem_rows(
 
 def is_problem_folder(folder: Path) -> bool:
     """Whether `problem_rows` is the reader for this folder."""
-    # Both: an author's folder may hold an unknown_poem.txt, too.
+    # Both must exist: an author's folder may contain an unknown_poem.txt, too.
     return bool(problem_texts(folder, "*/known*") and problem_texts(folder, "*/unknown*"))
 
 
 def problem_texts(folder: Path, pattern: str) -> list[Path]:
-    """The text files of this name in a folder, packed or not."""
+    """The text files of this name in a folder, compressed or not."""
     with readable(folder):
         return sorted(path for path in folder.glob(pattern) if bare_suffix(path) == ".txt")
 
@@ -263,7 +263,7 @@ def _problem_ids(folder: Path) -> list[str]:
     return problems
 
 
-def _problem(folder: Path, same_author: bool | None, on_bytes: OnBytes | None) -> Problem:
+def _problem(folder: Path, same_author: bool | None, on_bytes: OnBytes | None) -> PanProblem:
     if not os.path.isdir(folder):
         raise NotFoundError(
             "contents.json names this problem, but there is no such folder; expected one", folder
@@ -277,9 +277,9 @@ def _problem(folder: Path, same_author: bool | None, on_bytes: OnBytes | None) -
             folder,
         )
     id = readable_name(folder.name)
-    # Where the answer is no, all that is known of the other author is that it is another.
+    # If the answer is no, the other author is unnamed.
     other = {True: id, False: f"{id}/unknown", None: ""}[same_author]
-    return Problem(
+    return PanProblem(
         id=id,
         known=tuple(_problem_document(path, id, on_bytes) for path in known),
         questioned=_problem_document(questioned[0], other, on_bytes),
@@ -317,7 +317,7 @@ def _read_truth_lines(path: Path) -> Iterator[tuple[str, bool] | InputError]:
 # Attribution, 2018 and 2019:
 #
 # collection-info.json                    the problems, with their languages; may be missing
-# problem00001/problem-info.json          the candidates, and where the unknown texts lie
+# problem00001/problem-info.json          the candidates, and the folder of the unknown texts
 # problem00001/candidate00001/known*.txt
 # problem00001/unknown/unknown*.txt
 # problem00001/ground-truth.json          who wrote them; "<UNK>": none of the candidates
@@ -327,12 +327,12 @@ _PROBLEM, _TRUTH = "problem-info.json", "ground-truth.json"
 
 @dataclass(frozen=True, kw_only=True)
 class AttributionProblem:
-    """Texts by an unknown author, and the candidates with their known texts."""
+    """An attribution problem: unknown texts, and candidates with their known texts."""
 
     name: str
     candidates: dict[str, list[Document]]  # in the order of the problem; a list may be empty
-    unknown: list[Document]  # by the name of their file
-    truth: dict[str, str] | None  # the author of each unknown text; None if it is not there
+    unknown: list[Document]  # named by their files
+    truth: dict[str, str] | None  # the author of each unknown text; None if missing
 
 
 def read_attribution_problems(
@@ -340,7 +340,7 @@ def read_attribution_problems(
 ) -> Iterator[AttributionProblem]:
     """The problems of a collection, or the one problem in a folder.
 
-    A text that cannot be read raises, or its error goes to `skipped`, if given.
+    The error for a text that cannot be read is raised, or goes to `skipped`, if given.
     """
     place = path_of(path)
     if not os.path.isdir(place):

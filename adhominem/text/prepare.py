@@ -1,8 +1,8 @@
 """Prepare: read the texts once, write them as a packed corpus.
 
-This process reads; worker processes normalise and tokenize. Batches come back
-in the order in which they left, so the result does not depend on the number of
-workers, and only a few are under way at a time, so memory stays bounded.
+This process reads; worker processes normalise and tokenize. Batches are returned
+in the order in which they were sent, so the result does not depend on the number of
+workers, and only a few are in progress at a time, so memory stays bounded.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from adhominem.text.vocabulary import prefix_tokens
 from adhominem.text.writing import write_folder
 
 _BATCH_CHARACTERS = 1 << 20
-_LONGEST_TYPE = 64  # characters; a longer token (a link, a scream) is kept as its beginning
+_LONGEST_TYPE = 64  # characters; longer tokens (links, screams) are cut
 
 
 def prepare(
@@ -61,7 +61,7 @@ def prepare(
 ) -> PackedCorpus:
     """Read, normalise and tokenize every document, and write the packed corpus.
 
-    `on_bytes` is called with the number of bytes of each stretch of input as it is read. With
+    `on_bytes` is called with the number of bytes of each block of input as it is read. With
     `jobs` above 1, a script must keep the call under `if __name__ == "__main__":`.
     """
     sources = list(sources)
@@ -134,7 +134,7 @@ def _pack(
 
 
 class _Packer:
-    """Puts batches into one lexicon and one file, and gathers the tables."""
+    """Writes batches with one lexicon to one file, and collects the tables."""
 
     def __init__(
         self, file: BinaryIO, tokenizer: Tokenizer, skipped: list[InputError] | None
@@ -150,7 +150,7 @@ class _Packer:
 
     def add(self, source: Source, documents: list[Document], batch: PackedTexts) -> None:
         names, types = batch.types.split(" ") if batch.types else [], self._types
-        # Types are numbered as the texts have them, however the batches were made.
+        # Types are numbered in the order of the texts, independent of the batches.
         firsts = np.empty(len(names), np.int64)
         firsts[batch.tokens[::-1]] = np.arange(len(batch.tokens))[::-1]
         to_global = np.empty(len(names), TOKEN_DTYPE)
@@ -237,7 +237,7 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 def _tokenized(
     documents: Iterable[Document], normaliser: Normaliser, jobs: int
 ) -> Generator[tuple[list[Document], PackedTexts], None, None]:
-    """Batches of documents, tokenized here or by `jobs` workers, in their order."""
+    """Batches of documents in their order, tokenized here or by `jobs` workers."""
     batches = ((batch, [document.text for document in batch]) for batch in _batches(documents))
     if jobs == 1:
         _start_worker(normaliser)

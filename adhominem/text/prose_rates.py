@@ -1,7 +1,7 @@
-"""What a text is like on its face: a few rates by which running prose is known.
+"""Surface rates of a text by which running prose is recognised.
 
-Each can be said in one sentence, and does not depend on how long a text is. Which rates are usual,
-`score.prose` learns from training texts.
+Each rate can be described in one sentence, and does not depend on the length of a text.
+`score.prose` learns the usual rates from training texts.
 """
 
 from __future__ import annotations
@@ -38,49 +38,49 @@ RATES = (
 )
 
 _SENTENCE_ENDS = frozenset(".!?…。？！")
-_BEGINNINGS = _SENTENCE_ENDS | frozenset(":\"'“”‘’(-–—*•")  # after them a capital says nothing
+_BEGINNINGS = _SENTENCE_ENDS | frozenset(":\"'“”‘’(-–—*•")  # a capital after them is uninformative
 _LINE_ENDS = _SENTENCE_ENDS | frozenset(":-–—")  # a dash: speech that breaks off, or a hyphen
 _PUNCTUATION = frozenset(".,;:!?'\"()-…–—‘’“”")
 _CLOSING = "\"'”’»)]*_ "
 _OPENING = "\"'“‘(_*"
 _SINGLE = frozenset("aio")  # letters that are words
-_QUOTE = re.compile(r"^[ \t]*[>|][>| \t]*", re.MULTILINE)  # how mail marks what it quotes
+_QUOTE = re.compile(r"^[ \t]*[>|][>| \t]*", re.MULTILINE)  # quotation marks of mail
 _LONGEST_LINE = 120  # characters; a longer line is a paragraph, as in `normalisation`
 _WIDTH = 0.8  # of the lines are no longer than the width of a text
-_ROOM = 0.75  # of the width: a line that ends before it has ended early
-_WINDOW = 50  # words within which repetition is counted
-_MOST_CHARACTERS = 1 << 21  # of token types that are remembered: some 70 MB at most
+_ROOM = 0.75  # of the width: a line shorter than this has ended early
+_WINDOW = 50  # words in which repetition is counted
+_MOST_CHARACTERS = 1 << 21  # of remembered token types: some 70 MB at most
 
 
 @dataclass(frozen=True)
 class ProseLexicon(Options):
-    """What words of a language look like: the most common ones, and the usual letter trigrams."""
+    """The most common words of a language, and its usual letter trigrams."""
 
-    common_words: Annotated[tuple[str, ...], Longest(10_000)]  # in small letters
+    common_words: Annotated[tuple[str, ...], Longest(10_000)]  # in lower case
     trigrams: Annotated[tuple[str, ...], Longest(100_000)]  # " ab" begins a word
 
     @cached_property
     def common(self) -> frozenset[str]:
-        """The most common words."""
+        """The most common words, as a set."""
         return frozenset(self.common_words)
 
     @cached_property
     def usual(self) -> frozenset[str]:
-        """The usual trigrams."""
+        """The usual trigrams, as a set."""
         return frozenset(self.trigrams)
 
     @cached_property
     def types(self) -> _Types:
-        """What is known of token types."""
+        """The marks of token types, as far as computed."""
         return _Types(self)
 
     @classmethod
     def of(
         cls, genres: Iterable[Iterable[Sequence[str]]], words: int, share: float
     ) -> ProseLexicon:
-        """From the tokens of texts, by genre: each genre counts as much as the others.
+        """A lexicon from the tokens of texts, by genre; all genres have equal weight.
 
-        So many common words, and the most frequent trigrams that make up this share of all.
+        It has this number of common words, and the most frequent trigrams that make up this share.
         """
         frequency: dict[str, float] = {}
         for texts in genres:
@@ -92,7 +92,7 @@ class ProseLexicon(Options):
         for word, weight in frequency.items():
             for row in _trigrams(word):
                 rows[row] = rows.get(row, 0.0) + weight
-        # Ties by the alphabet: the same texts give the same lexicon, whatever their order.
+        # Ties go by the alphabet: the lexicon does not depend on the order of the texts.
         ranked = sorted(rows, key=lambda row: (-rows[row], row))
         covered = np.cumsum([rows[row] for row in ranked])
         most = int(np.searchsorted(covered, share * covered[-1])) + 1 if ranked else 0
@@ -101,7 +101,7 @@ class ProseLexicon(Options):
 
 
 def prose_rates(text: str, tokens: Sequence[str], lexicon: ProseLexicon) -> FloatArray:
-    """(rates,): those of a text with these tokens, in the order of `RATES`."""
+    """The rates (rates,) of a text with these tokens, in the order of `RATES`."""
     marks, lower = lexicon.types.of(tokens)
     totals = dict(zip(_MARKS, marks.sum(axis=0, dtype=np.int64).tolist(), strict=True))
     words, letters = max(1, totals["word"]), max(1, totals["letters"])
@@ -124,25 +124,25 @@ def prose_rates(text: str, tokens: Sequence[str], lexicon: ProseLexicon) -> Floa
     return np.array([rates[name] for name in RATES])
 
 
-_MARKS = (  # what is known of a token type: counts, or 1 if it is so
+_MARKS = (  # marks of a token type: counts, or 1 for true
     *("word", "letters", "odd_letters", "other_letters", "common"),  # the latter of words alone
     *("figure", "symbol", "mark", "end", "odd_word", "opens", "pronoun", "capital"),
 )
 
 
 class _Types:
-    """The marks of token types, which are worked out once.
+    """The marks of token types, computed once per type.
 
-    Threads may use it at the same time: what a type has is written at once, and never changes.
+    It is safe for threads: the marks of a type are written at once, and never change.
     """
 
     def __init__(self, lexicon: ProseLexicon) -> None:
         self._common, self._usual = lexicon.common, lexicon.usual
         self._known: dict[str, tuple[bytes, str]] = {}
-        self._characters = 0  # that are known
+        self._characters = 0  # of all known types
 
     def of(self, tokens: Sequence[str]) -> tuple[npt.NDArray[np.int32], list[str]]:
-        """(tokens, marks), and the words among the tokens, in small letters."""
+        """The marks (tokens, marks), and the words among the tokens in lower case."""
         if self._characters > _MOST_CHARACTERS:
             self._known, self._characters = {}, 0
         known = self._known
@@ -175,7 +175,7 @@ class _Types:
 
 
 def _words(counts: Counter[str]) -> Counter[str]:
-    """How often each word is there, in small letters."""
+    """The count of each word in lower case."""
     lower: Counter[str] = Counter()
     for token, count in counts.items():
         if _is_word(token):
@@ -204,7 +204,7 @@ def _ends(token: str) -> bool:
 
 
 def _is_odd_word(token: str) -> bool:
-    """Whether it is a word such as no prose has: `x`, `read_file`, `utf8`, `camelCase`."""
+    """Whether prose hardly contains such a word: `x`, `read_file`, `utf8`, `camelCase`."""
     if not _is_word(token):
         return False
     if len(token) == 1:
@@ -214,23 +214,23 @@ def _is_odd_word(token: str) -> bool:
 
 
 def _trigrams(word: str) -> list[str]:
-    """Each letter with its neighbours, or the end of the word."""
+    """Each letter of a word with its neighbours; spaces mark both ends."""
     around = f" {word} "
     return [around[at : at + 3] for at in range(len(word))]
 
 
 def _repetition(words: Sequence[str]) -> float:
-    """The share of words that have occurred before, as the mean over rows of fifty."""
+    """The share of words that have occurred before, averaged over windows of fifty."""
     starts = range(0, max(1, len(words) - _WINDOW + 1), _WINDOW)
     rows = [words[at : at + _WINDOW] for at in starts] if words else []
     return float(np.mean([1 - len(set(row)) / len(row) for row in rows])) if rows else 0.0
 
 
 def _capitals(marks: npt.NDArray[np.int32]) -> tuple[float, float]:
-    """Of the words within sentences, and of the common ones of these: those with a capital."""
+    """The share of capitals among words within sentences, and among the common ones."""
     opens, word = (marks[:, _MARKS.index(name)] for name in ("opens", "word"))
     words = np.flatnonzero(word)
-    # Nothing opens a sentence between a word within one and the word before it.
+    # A word within a sentence has no sentence end between it and the word before.
     inside = words[np.diff(np.cumsum(opens)[words], prepend=-1) == 0]
     of = marks[inside[marks[inside, _MARKS.index("pronoun")] == 0]]
     capital, common = of[:, _MARKS.index("capital")], of[:, _MARKS.index("common")]
@@ -243,10 +243,10 @@ def _is_pronoun(word: str) -> bool:
 
 
 def _lines(text: str) -> tuple[float, float]:
-    """Of the words, those in lines that end within a sentence: early, and before a capital.
+    """The shares of words in lines that end within a sentence: early, and before a capital.
 
-    Of the text as it was given, since normalisation may join lines. Wrapped prose, too, has lines
-    that begin with a name: as many capitals as there are inside lines do not count.
+    They are taken from the original text, since normalisation may join lines. Lines of wrapped
+    prose may also begin with a name: the expected number of capitals is subtracted.
     """
     lines = [line.strip() for line in re.split(r"\r\n?|\n", text)]
     if len(lines) == 1:

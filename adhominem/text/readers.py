@@ -1,8 +1,8 @@
-"""Readers: whatever a user has, as a stream of documents.
+"""Readers: files and folders in all layouts as a stream of documents.
 
 A *source* is one corpus: a file, or a folder in one of the known layouts.
-Nothing is held in memory but the row at hand. A bad row raises; given a list
-`skipped`, it goes there instead and reading goes on.
+Only the current row is held in memory. The error for a bad row is raised or,
+given a list `skipped`, goes there and reading continues.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ from adhominem.text.files import (
 )
 from adhominem.text.pan import (
     Pair,
-    Problem,
-    each_id_once,
+    PanProblem,
     find_file,
     find_truth,
     is_problem_folder,
@@ -48,6 +47,7 @@ from adhominem.text.pan import (
     pairs_in,
     problem_rows,
     problem_texts,
+    with_unique_ids,
 )
 from adhominem.text.streams import (
     JsonRows,
@@ -63,7 +63,7 @@ Item = TypeVar("Item")
 
 
 class Layout(StrEnum):
-    """How a source keeps its documents."""
+    """The layout of a source."""
 
     FILE = "one text file"
     AUTHOR_FOLDERS = "author/document.txt"
@@ -75,7 +75,7 @@ class Layout(StrEnum):
 
 @dataclass(frozen=True)
 class Source:
-    """One corpus: its name, where it lies, and how it is laid out."""
+    """One corpus: its name, its path, and its layout."""
 
     name: str
     path: Path
@@ -95,14 +95,14 @@ class Source:
                 return [self.path]
 
     def size(self) -> int:
-        """Bytes on disk, packed as they are: what a progress bar counts."""
-        files = filter(os.path.isfile, self.files())  # what is missing is an error when it is read
+        """The bytes on disk, possibly compressed, that a progress bar counts."""
+        files = filter(os.path.isfile, self.files())  # a missing file is an error when it is read
         return sum(map(os.path.getsize, files))
 
     def _rows(
         self, on_bytes: OnBytes | None, *, labelled: bool = True
     ) -> Iterator[tuple[Path, int | None, Document | InputError]]:
-        """(file, line, document), and in its place the error for each that cannot be read."""
+        """Each (file, line, document), with the error in place of an unreadable document."""
         match self.layout:
             case Layout.JSON_LINES:
                 lines = _json_documents(read_json_lines(self.path, on_bytes), self.path)
@@ -126,9 +126,9 @@ class Source:
         skipped: list[InputError] | None = None,
         on_bytes: OnBytes | None = None,
     ) -> Iterator[Document]:
-        """The documents; what cannot be read raises, or goes to `skipped` if given.
+        """The documents; errors are raised, or go to `skipped` if given.
 
-        Without `labelled`, no truth is looked for: a case that it lacks is read all the same.
+        Without `labelled`, the truth is ignored: cases missing from it are read, too.
         """
         rows = (
             self._no_author(row, file, line)
@@ -153,20 +153,20 @@ class Source:
 def find_sources(path: str | Path) -> list[Source]:
     """The corpora at a path: one, or one for each .jsonl file of a folder."""
     path = path_of(path)
-    if os.path.isfile(path):  # Path's own raise where a name is too long, or a folder is locked
+    if os.path.isfile(path):  # Path's methods raise if a name is too long, or a folder locked
         return [_file_source(path)]
     if not os.path.isdir(path):
         raise NotFoundError("there is no such file or folder; look at the name and the place", path)
     name = readable_name(real_path(path).name)
     pairs = find_file(path, "pairs.jsonl")
-    if pairs is not None and "text" not in _first_of(
+    if pairs is not None and "text" not in _first_readable(
         read_json_lines(pairs)
-    ):  # documents may have that name, too
+    ):  # documents may have this name, too
         return [Source(name, pairs, Layout.PAIRS)]
     if is_problem_folder(path):
         return [Source(name, path, Layout.PROBLEMS)]
     if tables := [_file_source(file) for file in visible_files(path, (".jsonl",))]:
-        texts = (".txt", *OFFICE_SUFFIXES)  # a README.md may well be there
+        texts = (".txt", *OFFICE_SUFFIXES)  # there may be a README.md
         _warn_of_strays(path, visible_files(path, texts, deep=True), "the .jsonl files")
         truths = {find_truth(table.path) for table in tables if table.layout is Layout.PAIRS}
         return [table for table in tables if table.path not in truths]
@@ -178,7 +178,7 @@ def find_sources(path: str | Path) -> list[Source]:
 
 
 def _warn_of_strays(folder: Path, strays: list[Path], beside: str) -> None:
-    """Warn of texts that a layout has no place for."""
+    """Warn about texts that do not fit the layout."""
     if strays:
         warnings.warn(
             f"{folder}: {len(strays)} text(s) beside {beside} are not read, "
@@ -189,7 +189,7 @@ def _warn_of_strays(folder: Path, strays: list[Path], beside: str) -> None:
 
 
 def check_names(sources: Sequence[Source]) -> None:
-    """Refuse corpora of one name: it identifies them."""
+    """Raise an error for corpora with equal names, which identify them."""
     names = [source.name for source in sources]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -203,7 +203,7 @@ def read_documents(
     labelled: bool = True,
     skipped: list[InputError] | None = None,
 ) -> Iterator[Document]:
-    """Every document at a path, whatever its layout; see `Source.documents`."""
+    """All documents at a path in any layout; see `Source.documents`."""
     for source in find_sources(path):
         yield from source.documents(
             author_required=author_required, labelled=labelled, skipped=skipped
@@ -213,13 +213,13 @@ def read_documents(
 def documents_in(
     data: bytes, path: Path, *, skipped: list[InputError] | None = None
 ) -> Iterator[Document]:
-    """The documents of a .jsonl file with these bytes, with or without author; pairs are split."""
+    """The documents in the bytes of a .jsonl file, with or without author; pairs are split."""
 
     def rows() -> JsonRows:
         return json_rows(lines_in(io.BufferedReader(io.BytesIO(data)), path), path)
 
     documents: Iterable[Document | InputError]
-    if "pair" in _first_of(rows()):
+    if "pair" in _first_readable(rows()):
         documents = _pair_documents(pairs_in(rows(), path))
     else:
         documents = (document for _, document in _json_documents(rows(), path))
@@ -231,26 +231,26 @@ def read_pairs(
 ) -> Iterator[Pair]:
     """The pairs of PAN 2020/21 in a folder, or in a file with its truth beside it."""
     rows = pair_rows(path_of(path), None if truth is None else path_of(truth))
-    return stop_or_skip(each_id_once(rows), skipped)
+    return stop_or_skip(with_unique_ids(rows), skipped)
 
 
 def read_problems(
     path: str | Path, *, skipped: list[InputError] | None = None
-) -> Iterator[Problem]:
+) -> Iterator[PanProblem]:
     """The problems of PAN 2013-15 in a folder."""
-    return stop_or_skip(each_id_once(problem_rows(path_of(path))), skipped)
+    return stop_or_skip(with_unique_ids(problem_rows(path_of(path))), skipped)
 
 
 def _file_source(path: Path) -> Source:
     name = readable_name(bare_stem(path))
     if readable_suffix(path) != ".jsonl":
         return Source(name, path, Layout.FILE)
-    has_pairs = "pair" in _first_of(read_json_lines(path))
+    has_pairs = "pair" in _first_readable(read_json_lines(path))
     return Source(name, path, Layout.PAIRS if has_pairs else Layout.JSON_LINES)
 
 
-def _first_of(rows: JsonRows) -> dict[str, Any]:
-    """The first row that can be read; empty if none can."""
+def _first_readable(rows: JsonRows) -> dict[str, Any]:
+    """The first readable row; empty if there is none."""
     return next((row for _, row in rows if isinstance(row, dict)), {})
 
 
@@ -287,16 +287,16 @@ def _json_documents(rows: JsonRows, path: Path) -> Iterator[tuple[int, Document 
 
 
 def _pair_documents(pairs: Iterable[Pair | InputError]) -> Iterator[Document | InputError]:
-    """The documents of pairs, each once however many pairs it is in."""
-    seen: set[bytes] = set()
+    """The distinct documents of pairs."""
+    known: set[bytes] = set()
     for pair in pairs:
         if isinstance(pair, InputError):
             yield pair
             continue
         for document in (pair.first, pair.second):
             key = blake2b(f"{document.author}\0{document.text}".encode(), digest_size=16).digest()
-            if key not in seen:
-                seen.add(key)
+            if key not in known:
+                known.add(key)
                 yield document
 
 

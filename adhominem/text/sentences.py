@@ -1,7 +1,8 @@
 """Where the sentences of a text begin.
 
-A sentence ends with a mark, and whatever closes it, before a word that does not begin with a small
-letter; or with a paragraph. After an initial or an abbreviation, a full stop does not end one.
+A sentence ends with a mark, and closing quotes or brackets, before a word that does not begin with
+a lower-case letter; or with a paragraph. A full stop after an initial or an abbreviation does not
+end it.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ _SHORT = re.compile(
 
 
 def word_spans(text: str) -> IntArray:
-    """(words, 2): where the words of a text begin and end: what stands between white space."""
+    """The spans (words, 2) of the words of a text, which white space separates."""
     spans = [word.span() for word in _WORD.finditer(text)]
     return np.array(spans, dtype=np.int64).reshape(-1, 2)
 
 
 def sentence_starts(text: str, spans: IntArray) -> IntArray:
-    """(sentences,): the words (words, 2) of a text that sentences or paragraphs begin with."""
+    """The indices (sentences,) of words, with spans (words, 2), that begin a sentence."""
     starts = [0][: len(spans)]
     for at in range(1, len(spans)):
         (begin, end), start = spans[at - 1].tolist(), int(spans[at, 0])

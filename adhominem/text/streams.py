@@ -1,7 +1,7 @@
-"""Reading what files hold: unpacked, decoded, as one text, as lines, or as rows of JSON.
+"""The contents of files, unpacked and decoded: as one text, as lines, or as rows of JSON.
 
-Never more than a block is unpacked ahead. A line that cannot be read comes as its error, and the
-next is read.
+At most one block is unpacked ahead. An unreadable line is replaced by its error, and reading
+continues.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ Item = TypeVar("Item")
 JsonRows = Iterator[tuple[int, dict[str, Any] | InputError]]  # (line number, object or its error)
 
 _BLOCK = 1 << 20  # bytes that are read, or unpacked, at a time
-_MOST_REST = 1 << 30  # bytes of a line that are passed over: a pipe, or what is packed, may not end
-_MOST_PARTS = 1_000_000  # of one row: three bytes become eighty in memory
-_PORTION = 256  # packed bytes at a time: zstd may unpack these to 8 MiB, and all at once
+_MOST_REST = 1 << 30  # bytes of a line that are skipped: a pipe or an archive may not end
+_MOST_PARTS = 1_000_000  # of one row: three bytes take eighty in memory
+_PORTION = 256  # compressed bytes at a time: zstd may unpack these to 8 MiB at once
 
-# What unpacking may take, whatever a header asks for. `xz -9` takes 65 MiB, `zstd --long` 128 MiB.
+# Memory for unpacking, whatever a header asks for. `xz -9` takes 65 MiB, `zstd --long` 128 MiB.
 _XZ_MEMORY = 256 << 20
 _ZSTD_WINDOW = 1 << 27
 # Large dumps are packed with `zstd --long=31`, which takes 2 GiB. Only a file that is large itself
@@ -74,7 +74,7 @@ _BINARY_BYTES = bytes(set(range(0x20)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
 
 @contextmanager
 def unpacked(raw: BinaryIO, path: Path, size: int) -> Iterator[BinaryIO]:
-    """A file of `size` bytes as its ending says; a broken archive raises DamagedFileError."""
+    """A file of `size` bytes, unpacked by its suffix; broken archives raise DamagedFileError."""
     suffix = path.suffix.lower()
     if suffix not in COMPRESSIONS:
         yield raw
@@ -117,7 +117,7 @@ def _unpack(raw: BinaryIO, suffix: str, window: int) -> Iterator[bytes]:
 
 
 def _new_frame(suffix: str, window: int) -> tuple[Any, Callable[[bytes], bytes]]:
-    """The library's object for a new frame, and what unpacks more of it, not much at a time."""
+    """The library's object for a new frame, and a function that unpacks a little more of it."""
     if suffix == ".gz":
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)  # with gzip's header and checksum
         return member, lambda data: member.decompress(member.unconsumed_tail + data, _BLOCK)
@@ -142,17 +142,17 @@ class _Blocks(io.RawIOBase):
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
-        self._rest = memoryview(b"")
+        self._remainder = memoryview(b"")
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        if not self._rest:
-            self._rest = memoryview(next(filter(None, self._blocks), b""))
-        count = min(len(buffer), len(self._rest))
-        buffer[:count] = self._rest[:count]
-        self._rest = self._rest[count:]
+        if not self._remainder:
+            self._remainder = memoryview(next(filter(None, self._blocks), b""))
+        count = min(len(buffer), len(self._remainder))
+        buffer[:count] = self._remainder[:count]
+        self._remainder = self._remainder[count:]
         return count
 
 
@@ -160,12 +160,12 @@ class _Blocks(io.RawIOBase):
 
 
 def read_text(path: Path, on_bytes: OnBytes | None = None) -> str:
-    """The text of one file: plain, of whatever compression and encoding, or an office document."""
+    """The text of one file: plain, in any compression and encoding, or an office document."""
     return text_in(read_bytes(path, on_bytes), path)
 
 
 def text_in(data: bytes, path: Path) -> str:
-    """The text of a file of these bytes; its name says what format and compression it has."""
+    """The text in the bytes of a file, whose name shows its format and compression."""
     suffix = path.suffix.lower()
     if suffix == ".pdf":  # imported here, since most texts are plain
         from adhominem.text.bounded import pdf_text
@@ -185,7 +185,7 @@ def text_in(data: bytes, path: Path) -> str:
 
 
 def decode(data: bytes, path: str | Path | None = None, line: int | None = None) -> str:
-    """Bytes to text: UTF-8 first, then what the bytes show (a byte order mark, cp1252).
+    """The text that bytes encode: UTF-8 if possible, else by a byte order mark, else cp1252.
 
     Anything but UTF-8 gives a warning, since a wrong guess would change the text.
     """
@@ -219,7 +219,7 @@ def _decoded(data: bytes) -> tuple[str, str]:
 def _decoded_cp1252(data: bytes, broken_at: int) -> str:
     if data.translate(None, _BINARY_BYTES) != data:
         raise BinaryFileError(_BINARY)
-    # A stray byte or a cut in UTF-8: read as cp1252, every accent and curly quote would be rubbish.
+    # A stray byte or a cut in UTF-8: as cp1252, every accent and curly quote would be garbled.
     foreign = [character for character in data.decode("utf-8", "replace") if character > "\x7f"]
     if foreign.count("\ufffd") * 2 < len(foreign):
         raise TextEncodingError(
@@ -272,12 +272,12 @@ def open_bytes(path: Path, on_bytes: OnBytes | None = None) -> Iterator[BinaryIO
 
 
 def read_json_lines(path: Path, on_bytes: OnBytes | None = None) -> JsonRows:
-    """Stream (line number, JSON object) of a file; a bad line comes as its error."""
+    """Stream (line number, JSON object or error) of a file."""
     return json_rows(read_lines(path, on_bytes), path)
 
 
 def json_rows(lines: Iterable[tuple[int, str | InputError]], path: Path) -> JsonRows:
-    """Stream (line number, JSON object); a bad line comes as its error. Blank lines are passed."""
+    """Stream (line number, JSON object or error), without blank lines."""
     number, empty = 0, True
     try:
         for number, line in lines:
@@ -290,14 +290,14 @@ def json_rows(lines: Iterable[tuple[int, str | InputError]], path: Path) -> Json
             empty = False
         if empty:
             yield 0, EmptyTextError("the file is empty; expected one JSON object a line", path)
-    except InputError as error:  # it cannot be opened, or breaks off: what came before still counts
+    except InputError as error:  # it cannot be opened, or breaks off: earlier lines still count
         yield number + 1, error.at(path, number + 1) if number or not error.path else error
 
 
 def made_of_rows(
     rows: JsonRows, path: Path, make: Callable[[dict[str, Any], int], Item]
 ) -> Iterator[tuple[int, Item | InputError]]:
-    """Stream (line number, what `make` returns for the row and its number, or the error)."""
+    """Stream (line number, result of `make` for the row and its number, or the error)."""
     for number, row in rows:
         try:
             yield number, row if isinstance(row, InputError) else make(row, number)
@@ -308,7 +308,7 @@ def made_of_rows(
 def stop_or_skip(
     rows: Iterable[Item | InputError], skipped: list[InputError] | None
 ) -> Iterator[Item]:
-    """Pass on what could be read; raise the first error, or collect them all."""
+    """The items that could be read; the first error is raised, or all go to `skipped`."""
     for row in rows:
         if not isinstance(row, InputError):
             yield row
@@ -324,8 +324,8 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputEr
         return TooLargeError(problem, path, number)
     try:
         row = json.loads(line.rstrip())
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a mere ValueError
-        # What the JSON reader calls line 1 is our line `number`.
+    except (ValueError, RecursionError) as error:  # of a number of 5,000 digits: plain
+        # Line 1 of the JSON reader is our line `number`.
         reason = str(error).replace("line 1 column", "column")
         return BrokenLineError(
             f"not a line of JSON ({reason}); expected one object a line", path, number
@@ -342,15 +342,15 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputEr
 def read_lines(
     path: Path, on_bytes: OnBytes | None = None
 ) -> Iterator[tuple[int, str | InputError]]:
-    """Stream (line number, line) of a file; one that cannot be read comes as its error."""
+    """Stream (line number, line or error) of a file."""
     with open_bytes(path, on_bytes) as file:
         yield from lines_in(cast(io.BufferedReader, file), path)
 
 
 def lines_in(file: io.BufferedReader, path: Path) -> Iterator[tuple[int, str | InputError]]:
-    """Stream (line number, line) of an open file; one that cannot be read comes as its error.
+    """Stream (line number, line or error) of an open file.
 
-    Lines end at a line feed alone: the other separators of Unicode may be in JSON strings.
+    Only a line feed ends a line: JSON strings may contain the other separators of Unicode.
     """
     head = file.peek(4)
     encoding = next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), "")
@@ -370,13 +370,13 @@ def lines_in(file: io.BufferedReader, path: Path) -> Iterator[tuple[int, str | I
 
 
 def _cut(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[AnyStr | None]:
-    """Lines, and None in place of each that is longer than a text may be."""
+    """Lines, with None in place of each that exceeds the limit of a text."""
     most = most_bytes()
     while line := readline(most + 1):
         if len(line) <= most or line.endswith(end):
             yield line
             continue
-        for _ in range(0, _MOST_REST, _BLOCK):  # pass over the rest of it
+        for _ in range(0, _MOST_REST, _BLOCK):  # skip the rest of it
             if not line or line.endswith(end):
                 break
             line = readline(_BLOCK)
@@ -391,10 +391,10 @@ def _cut(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[AnyStr | No
 def _wide_lines(
     file: io.BufferedReader, encoding: str, path: Path
 ) -> Iterator[tuple[int, str | InputError]]:
-    """Stream (line number, line) of UTF-16 or UTF-32, which is decoded before it is cut.
+    """Stream (line number, line or error) of UTF-16 or UTF-32, which is decoded before it is cut.
 
-    They are decoded by the block: half a character passes here, or it would take the block's good
-    lines with it; `Document` refuses it.
+    Decoding is block by block: half a character passes here, so that the block's good lines
+    survive; `Document` refuses it.
     """
     warn_encoding(encoding, path, None)
     number = 0

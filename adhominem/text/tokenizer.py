@@ -1,10 +1,10 @@
 """The tokenizer: one regular expression, with character spans into the original text.
 
-Nothing is rewritten or lower-cased: contractions, runs of signs and misspellings
-are what authors differ in. The rules run in the `tokenizers` library.
+Nothing is rewritten or lower-cased: authors differ in contractions, runs of signs
+and misspellings. The rules run in the `tokenizers` library.
 
-Tokens are numbers of token types in a `Lexicon`: a text is looked up once, and what encoders keep
-of each type is arrays.
+Tokens are numbers of token types in a `Lexicon`: a text is looked up once, and encoders keep arrays
+with a row for each type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from adhominem.compiled import compiled
 from adhominem.errors import TokenizerError
 from adhominem.text.normalisation import Normaliser
 
-# Short forms whose full stop belongs to them; none that is also a word at the end of sentences.
+# Abbreviations that include their full stop; none is also a word that ends sentences.
 _ABBREVIATIONS = (
     "Mr Mrs Ms Messrs Mme Mlle Dr Drs Prof Rev Revd Hon Gen Col Maj Capt Lt Sgt Gov Sen Rep "
     "St Jr Sr Esq Bros Inc Ltd Co Corp vs etc viz cf ibid seq approx Ph.D"
@@ -55,39 +55,39 @@ _RULES = (
 TOKEN_PATTERN = rf"(?:{'|'.join(_RULES)})\p{{M}}*"  # marks stay with what they stand on
 
 _MOST_TYPES = 1 << 17  # of a lexicon
-_LONGEST_RUN = 128  # of one character, that the rules get to see
-_PANIC = ("pyo3_runtime", "PanicException")  # where it comes from; it cannot be imported
+_LONGEST_RUN = 128  # of one character, as the rules get it
+_PANIC = ("pyo3_runtime", "PanicException")  # module and name; it cannot be imported
 
 
 class Chunks(Protocol):
-    """What white space leaves together, and the numbers of its tokens, as bytes."""
+    """A dictionary of chunks, which white space separates, with their token numbers as bytes."""
 
     def add(self, chunk: str, numbers: bytes, /) -> None:
         """Remember the numbers of a chunk."""
         ...
 
     def look_up(self, text: str, /) -> tuple[bytes, list[str]]:
-        """The numbers of a text's known chunks, in a row, and the chunks that are not known."""
+        """The token numbers of a text's known chunks, concatenated, and the unknown chunks."""
         ...
 
 
 class PythonChunks:
-    """Chunks in a dictionary: what `chunks.c` does faster."""
+    """Chunks in Python's dictionary; `chunks.c` is faster."""
 
     def __init__(self) -> None:
         self._known: dict[str, bytes] = {}
         self.add = self._known.__setitem__
 
     def look_up(self, text: str) -> tuple[bytes, list[str]]:
-        """The numbers of a text's known chunks, in a row, and the chunks that are not known."""
+        """The token numbers of a text's known chunks, concatenated, and the unknown chunks."""
         chunks = text.split()
-        rows = list(map(self._known.get, chunks, repeat(b"")))  # no chunk is without a token
+        rows = list(map(self._known.get, chunks, repeat(b"")))  # every chunk has a token
         new = zip(chunks, rows, strict=True) if b"" in rows else ()
         return b"".join(rows), [chunk for chunk, row in new if not row]
 
 
 def new_chunks() -> Chunks:
-    """Chunks without any, in C if it was built."""
+    """An empty dictionary of chunks, in C if that was built."""
     module = compiled("adhominem.text._chunks")
     if module is None:
         return PythonChunks()
@@ -96,9 +96,9 @@ def new_chunks() -> Chunks:
 
 
 class Lexicon:
-    """Token types in the order in which they were first seen. It only grows.
+    """Token types in order of first occurrence. It only grows.
 
-    Nothing in it is ever forgotten: when it is large enough, its owner begins a new one.
+    When it is large enough, its owner begins a new one.
     """
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class Numbered:
     """Tokenized documents, each token as the number of its type."""
 
     lexicon: Lexicon
-    documents: Sequence[IntArray]  # of each, (tokens,)
+    documents: Sequence[IntArray]  # (tokens,) for each document
 
     @classmethod
     def of(cls, documents: Sequence[Sequence[str]]) -> Numbered:
@@ -156,16 +156,16 @@ class Numbered:
 
     @property
     def row(self) -> IntArray:
-        """(tokens,): those of all documents in a row."""
+        """The numbers (tokens,) of all documents, concatenated."""
         return np.concatenate([np.zeros(0, np.int64), *self.documents])
 
     @property
     def lengths(self) -> IntArray:
-        """(documents,): how many tokens each has."""
+        """The number of tokens (documents,) of each document."""
         return np.array([len(tokens) for tokens in self.documents], dtype=np.int64)
 
     def packed(self) -> PackedTexts:
-        """The same without the lexicon, for another process."""
+        """The documents without the lexicon, for another process."""
         used = np.zeros(len(self.lexicon), np.bool_)
         row = self.row
         used[row] = True
@@ -181,14 +181,14 @@ class Numbered:
 
 @dataclass(frozen=True, eq=False)
 class PackedTexts:
-    """Tokenized documents with their token types: a few arrays, which are quickly sent."""
+    """Tokenized documents with their token types, as few arrays to send between processes."""
 
-    types: str  # with spaces in between, which no token has inside
-    tokens: npt.NDArray[np.uint32]  # (tokens,): of all documents in a row, each as its type's place
+    types: str  # separated by spaces, which tokens do not contain
+    tokens: npt.NDArray[np.uint32]  # (tokens,): index of the type, all documents concatenated
     lengths: IntArray  # (documents,)
 
     def numbered(self, lexicon: Lexicon) -> Numbered:
-        """The documents in the numbers of a lexicon."""
+        """The documents, numbered by a lexicon."""
         row = lexicon.number(self.types.split(" ") if self.types else [])[self.tokens]
         ends = np.cumsum(self.lengths).tolist()
         return Numbered(lexicon, [row[begin:end] for begin, end in pairwise([0, *ends])])
@@ -196,9 +196,9 @@ class PackedTexts:
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """The tokens of one text as a model sees them, and where they are in the original."""
+    """The tokens of one text as a model reads them, with their spans in the original."""
 
-    numbers: IntArray  # (tokens,): of their types in the lexicon
+    numbers: IntArray  # (tokens,): numbers of their types in the lexicon
     lexicon: Lexicon
     text: str  # the original
     normaliser: Normaliser
@@ -215,25 +215,25 @@ class Tokens:
 
     @cached_property
     def spans(self) -> IntArray:
-        """(tokens, 2): start and end in the original text; worked out when first used."""
+        """The spans (tokens, 2) in the original text, computed when first used."""
         aligned = self.normaliser.align(self.text)
         chunks = [chunk.span() for chunk in re.finditer(r"\S+", aligned.text)]  # as by `split`
         begins, ends = np.array(chunks, dtype=np.int64).reshape(-1, 2).T  # (chunks,) each
         sizes = np.fromiter(map(len, self.tokens), np.int64, len(self.tokens))  # (tokens,)
-        # Tokens leave no character of a chunk out: both are counted without the white space.
+        # Tokens cover every character of a chunk: both are counted without white space.
         tokens, before = np.cumsum(sizes) - sizes, np.cumsum(ends - begins) - (ends - begins)
         tokens += (begins - before)[np.searchsorted(before, tokens, side="right") - 1]
         return aligned.original_spans(np.stack([tokens, tokens + sizes], axis=1))
 
 
 class Tokenizer:
-    """Normalise, cut at white space, split each chunk by the rules.
+    """A tokenizer that normalises, cuts at white space, and splits each chunk by rules.
 
     No rule looks beyond white space, so a chunk splits the same way wherever it
     stands, and texts repeat their chunks: remembering them is what makes it fast.
     """
 
-    _MOST_CHARACTERS = 1 << 21  # of chunks, some 60 MB; then it begins again with none
+    _MOST_CHARACTERS = 1 << 21  # of chunks, some 60 MB; then it starts afresh
 
     def __init__(self, normaliser: Normaliser | None = None) -> None:
         # Here, so that a model folder can be written without the library.
@@ -249,7 +249,7 @@ class Tokenizer:
         return self.tokenize(text).tokens
 
     def lexicon(self) -> Lexicon:
-        """The lexicon of the token types met lately; a new one where that has grown large."""
+        """The current lexicon; a new one if the old one has grown large."""
         if len(self._lexicon) > _MOST_TYPES or self._lexicon.characters > 2 * self._MOST_CHARACTERS:
             self._lexicon = Lexicon()
         return self._lexicon
@@ -269,7 +269,7 @@ class Tokenizer:
         return Tokens(self.numbers(text, lexicon), lexicon, text, self.normaliser)
 
     def _split_new(self, chunks: set[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """(chunk, tokens) of each, by one call of the library: a call costs more than a chunk."""
+        """(chunk, tokens) of each chunk, by one call of the library, as calls are slow."""
         long = [chunk for chunk in chunks if len(chunk) > _LONGEST_RUN]
         for chunk in long:
             shortened, cuts = _shorten_runs(chunk)
@@ -279,7 +279,7 @@ class Tokenizer:
         for chunk in chunks.difference(long) if long else chunks:
             if not chunk.isascii():
                 usual.append(chunk)
-            elif chunk.isalnum():  # the rules say the same of these two, but take longer
+            elif chunk.isalnum():  # the rules give the same result, but more slowly
                 yield chunk, (chunk,)
             elif chunk[-1] in ",;!?" and chunk[:-1].isalnum():
                 yield chunk, (chunk[:-1], chunk[-1])
@@ -289,36 +289,36 @@ class Tokenizer:
         for chunk in usual:
             tokens: list[str] = []
             length = 0
-            while length < len(chunk):  # the rules leave no character of a chunk out
+            while length < len(chunk):  # tokens cover every character of a chunk
                 token, _ = next(pieces)
                 tokens.append(token)
                 length += len(token)
             yield chunk, tuple(tokens) if len(tokens) > 1 else (chunk,)
 
     def _by_the_rules(self, text: str) -> list[tuple[str, tuple[int, int]]]:
-        """Tokens with their places: here alone the library is called."""
+        """Tokens with their spans, by the library."""
         try:
             return self._split.pre_tokenize_str(text)
         except BaseException as error:  # a panic of the library is not an `Exception`
             if (type(error).__module__, type(error).__name__) != _PANIC:
                 raise
-        # Outside of the handler: the panic's own message may quote the text.
+        # Outside the handler: the panic's message may quote the text.
         raise TokenizerError(
             "the tokenizer gives up on this text: it has millions of characters in a row without "
             "white space; expected words. Remove that stretch, or put spaces into it"
         )
 
 
-# A run of one character is shortened before the rules see it: they go back through it character
-# by character, and give up after some millions. None of them counts beyond 64 (of an address,
-# before its @), so that deep inside of a longer run all characters are in one token, or each is
-# one by itself, however many there are.
+# A run of one character is shortened before the rules get it: they backtrack through it character
+# by character, and give up after some millions. No rule counts beyond 64 (of an address, before its
+# @), so deep inside a longer run all characters are in one token, or each is its own token,
+# whatever the length.
 
-Cut = tuple[int, int]  # where in a shortened chunk how many characters were left out
+Cut = tuple[int, int]  # place in a shortened chunk, and number of characters left out
 
 
 def _shorten_runs(chunk: str) -> tuple[str, list[Cut]]:
-    """A chunk in which runs of one character have at most `_LONGEST_RUN`."""
+    """A chunk with runs of one character cut to `_LONGEST_RUN`, and the cuts."""
     codes = np.frombuffer(chunk.encode("utf-32-le"), np.uint32)
     begins = np.flatnonzero(np.diff(codes, prepend=~codes[:1]))  # of runs
     excesses = np.diff(begins, append=len(chunk)) - _LONGEST_RUN
@@ -336,10 +336,10 @@ def _shorten_runs(chunk: str) -> tuple[str, list[Cut]]:
 
 
 def _lengthen_runs(tokens: Iterable[str], chunk: str, cuts: Iterable[Cut]) -> Iterator[str]:
-    """The tokens of a chunk, from those of the shortened one."""
+    """The tokens of a chunk, from those of the shortened chunk."""
     left = iter(cuts)
     cut, excess = next(left, (-1, 0))
-    place = begin = 0  # of a token, in the shortened chunk and in the whole one
+    place = begin = 0  # of a token, in the shortened and in the whole chunk
     for token in tokens:
         end = begin + len(token)
         while place <= cut < place + len(token):

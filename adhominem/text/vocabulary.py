@@ -1,18 +1,18 @@
-"""What the network sees of a text: ids of tokens and characters, in windows with a prefix.
+"""The network's input: ids of tokens and characters, in windows with a contextual prefix.
 
-The vocabulary is the paper's topic masking. Only the most frequent token types keep an identity of
-their own; names and subject words become `<UNK>`. A rare token keeps its characters, so that its
-spelling can still tell something about its author.
+The vocabulary is the paper's topic masking. Only the most frequent token types keep their identity;
+names and subject words become `<UNK>`. A rare token keeps its characters, so that its spelling can
+still reveal something about its author.
 
 Sliding windows are sentence-like units without a sentence boundary detector. A window is
 `contextual prefix + hop + overlap` tokens; each begins `hop` tokens after the one before, so that
-neighbouring tokens stand together in one of them. Positions here count document tokens; the prefix
+neighbouring tokens are together in one of them. Positions here count document tokens; the prefix
 comes in front.
 
 The contextual prefix, the first token of every window, says what the text is about. Its vector is
-the mean of the word vectors of the topic's tokens. A document without a topic gets a vector of its
-own, learnt in training; training hides some topics at random, so that one model serves texts with
-and without.
+the mean of the word vectors of the topic's tokens. A document without a topic gets a special
+vector, learnt in training; training hides some topics at random, so that one model serves texts
+with and without topics.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NO_TOPIC = UNKNOWN_LABEL  # in place of a topic's index
 
 @dataclass(frozen=True, kw_only=True)
 class VocabularyOptions(Options):
-    """How much of the training texts' words and characters the network may know."""
+    """The sizes of the vocabulary of tokens and characters."""
 
     token_types: Size = 5_000
     character_types: Size = 300
@@ -74,23 +74,23 @@ class Vocabulary:
         counts: IntArray,
         options: VocabularyOptions | None = None,
     ) -> Vocabulary:
-        """Choose from token types and how often each occurs; ties go by the alphabet.
+        """The vocabulary from token types and their counts; ties go by the alphabet.
 
         The counts must come from training authors alone: a word that only dev
         authors use would otherwise carry knowledge of them into the model.
         """
         options = options or VocabularyOptions()
-        seen = {
+        counted = {
             token_type: int(count)
             for token_type, count in zip(types, counts, strict=True)
             if count > 0
         }
         character_counts: dict[str, int] = {}
-        for token_type, count in seen.items():
+        for token_type, count in counted.items():
             for character in token_type:
                 character_counts[character] = character_counts.get(character, 0) + count
         return cls(
-            _most_frequent(seen, options.token_types),
+            _most_frequent(counted, options.token_types),
             _most_frequent(character_counts, options.character_types),
             options.characters_per_token,
         )
@@ -105,7 +105,7 @@ class Vocabulary:
         size = self.characters_per_token
         short = [token_type[:size] for token_type in types]
         lengths = np.fromiter(map(len, short), np.int64, len(short))
-        codes = np.zeros((len(types), size), np.uint32)  # no token holds a NUL
+        codes = np.zeros((len(types), size), np.uint32)  # no token contains a NUL
         codes[np.arange(size) < lengths[:, None]] = np.frombuffer(
             "".join(short).encode("utf-32-le"), np.uint32
         )
@@ -132,27 +132,27 @@ class WindowOptions(Options):
 
     @property
     def width(self) -> int:
-        """Document tokens in a window, without the contextual prefix."""
+        """The number of document tokens in a window, without the contextual prefix."""
         return self.hop + self.overlap
 
     @property
     def max_tokens(self) -> int:
-        """Document tokens that `max_windows` neighbouring windows hold."""
+        """The number of document tokens in `max_windows` consecutive windows."""
         return self.max_windows * self.hop + self.overlap
 
 
 def count_windows(tokens: npt.ArrayLike, options: WindowOptions) -> IntArray:
-    """How many windows cover documents of these lengths, each adding at least one token.
+    """The number of windows that cover documents of these lengths, each adding a token or more.
 
-    The last window begins before `tokens - overlap`: from there on, all that is
-    left lies inside the window before it.
+    The last window begins before `tokens - overlap`: all tokens after that are inside the
+    window before it.
     """
     lengths = np.asarray(tokens, dtype=np.int64)
     return np.maximum(1, -((options.overlap - lengths) // options.hop))
 
 
 def spread_starts(tokens: int, options: WindowOptions) -> IntArray:
-    """(windows,): where the windows begin; of too many, `max_windows` evenly spread ones."""
+    """The first tokens (windows,) of the windows; of too many, `max_windows` evenly spread."""
     count = int(count_windows(tokens, options))
     chosen = np.arange(count)
     if count > options.max_windows:
@@ -163,10 +163,10 @@ def spread_starts(tokens: int, options: WindowOptions) -> IntArray:
 def crop_starts(
     tokens: npt.ArrayLike, options: WindowOptions, rng: np.random.Generator
 ) -> IntArray:
-    """(documents,): where training begins to read each document.
+    """The token (documents,) at which training begins to read each document.
 
     A document that fits into `max_windows` is read from its beginning. Of a longer
-    one a stretch of full length is read: a random one, or by chance the first.
+    one, a section of full length is read: a random one, or by chance the first.
     """
     lengths = np.asarray(tokens, dtype=np.int64)
     room = np.maximum(0, lengths - options.max_tokens)
@@ -176,7 +176,7 @@ def crop_starts(
 
 @dataclass(frozen=True)
 class WindowTable:
-    """Where the windows of some documents lie, all in a row."""
+    """The windows of some documents, concatenated."""
 
     documents: IntArray  # (windows,): the document, counted within the batch
     positions: IntArray  # (windows,): which window of its document
@@ -184,9 +184,9 @@ class WindowTable:
     counts: IntArray  # (windows,): tokens
 
     def token_places(self, lengths: IntArray, width: int) -> IntArray:
-        """(windows, width): each token's place among those of all documents in a row.
+        """The indices (windows, width) of tokens among those of all documents, concatenated.
 
-        `lengths` are the documents'. Behind the end of a window its last token is repeated.
+        `lengths` are those of the documents. A window is padded with its last token.
         """
         begins = (np.cumsum(lengths) - lengths)[self.documents] + self.starts  # (windows,)
         return begins[:, None] + np.minimum(np.arange(width), self.counts[:, None] - 1)
@@ -216,14 +216,14 @@ def spread_windows(lengths: IntArray, options: WindowOptions) -> WindowTable:
 
 
 def prefix_tokens(topic: str, tokenizer: Tokenizer) -> list[str]:
-    """The tokens of a topic without its non-ASCII characters; none for no topic."""
+    """The tokens of a topic without its non-ASCII characters; empty without a topic."""
     return tokenizer.tokens(topic.encode("ascii", "ignore").decode("ascii"))
 
 
 def hide_topics(
     topics: npt.NDArray[np.int32], share: float, rng: np.random.Generator
 ) -> npt.NDArray[np.int32]:
-    """(documents,): the topic indices, each with probability `share` replaced by `NO_TOPIC`."""
+    """The topic indices (documents,), each replaced by `NO_TOPIC` with probability `share`."""
     if not 0 <= share <= 1:
         raise OptionError(f"the share of hidden topics is {share}; expected 0 to 1")
     return np.where(rng.random(topics.shape) < share, np.int32(NO_TOPIC), topics)

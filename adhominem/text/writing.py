@@ -1,11 +1,11 @@
-"""Writing: whole or not at all, under a temporary name that becomes the right one at the end.
+"""Writing: complete or not at all, under a temporary name that is replaced at the end.
 
-One process at a time writes a name, and never onto what was read. What a killed run left under a
-temporary name is removed by the next one that writes the same name.
+Only one process at a time writes a name, and never over an input. Temporary files of a killed run
+are removed by the next run that writes the same name.
 
-Beside what is written lies a lock that says who holds it. The kernel keeps it and lets it go when
-the process ends, however it ends. So a file that a killed run left behind (`.NAME.lock`) locks
-nobody out; the next run takes it over, and removes it.
+Beside the output is a lock that names its holder. The kernel releases it when the process ends,
+however it ends. So a file that a killed run left behind (`.NAME.lock`) locks nobody out; the next
+run takes it over, and removes it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from adhominem.errors import AdHominemWarning, LockedError, OptionError
 from adhominem.records import parsed_json
 from adhominem.text.files import check_not_read, real_path
 
-_PATIENCE = 0.1  # seconds: whoever held a lock may just be removing it
+_PATIENCE = 0.1  # seconds: the holder of a lock may just be removing it
 _LOOKS, _BETWEEN_LOOKS = 20, 0.05  # times, seconds: for the name of a lock's holder
 _LONGEST_LOCK = 1 << 16  # bytes
 _LONGEST_COMMAND = 200  # characters of it that a lock keeps
@@ -45,13 +45,13 @@ _held: dict[Path, int] = {}  # the locks of this process, and the threads that h
 
 @contextmanager
 def write_whole(path: Path) -> Iterator[TextIO]:
-    """Write UTF-8 text, packed as the suffix says, under a temporary name; move it when done.
+    """A file for UTF-8 text, compressed by its suffix, that gets its name when complete.
 
-    A reader never sees half a file, and a failure leaves what was there before.
+    A reader never gets half a file, and after a failure the old file is still there.
     """
     with replaced_file(path) as partial, open(partial, "wb") as raw:
         match path.suffix.lower():
-            case ".gz":  # no time stamp: the same text gives the same bytes
+            case ".gz":  # no time stamp, so that equal texts give equal bytes
                 packed: BinaryIO = cast(BinaryIO, gzip.GzipFile("", "wb", 6, fileobj=raw, mtime=0))
             case ".xz":
                 packed = cast(BinaryIO, lzma.LZMAFile(raw, "wb"))  # noqa: SIM115
@@ -67,13 +67,13 @@ def write_whole(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def replaced_file(path: Path) -> Iterator[Path]:
-    """A temporary name to write to; it becomes `path` once all of it is written."""
+    """A temporary name to write to, which becomes `path` once the file is complete."""
     if os.path.exists(path) and not os.path.isfile(path):  # root may replace even /dev/null
         raise OptionError(
             f"{path} is not a file, but a folder, a pipe or a device; choose another name for the "
             "output"
         )
-    check_not_read(path)  # before the work that is done in here, and after it
+    check_not_read(path)  # before the work is done, and after it
     with locked(path) as alone:
         partial = _temporary(path, alone)
         try:
@@ -86,18 +86,18 @@ def replaced_file(path: Path) -> Iterator[Path]:
 
 
 def check_output(output: Path) -> Path:
-    """Where a new folder will be; one that holds anything is refused: it may be the only copy."""
+    """The path of a new folder; a folder with contents is refused: it may be the only copy."""
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise OptionError(f"{output} exists already; remove it, or choose another folder")
-    output = real_path(output)  # past a link to an empty folder, which could not be replaced
-    if output == Path.cwd():  # a shell in it would stay in the folder that was there before
+    output = real_path(output)  # follow a link to an empty folder, which could not be replaced
+    if output == Path.cwd():  # a shell in it would stay in the old folder
         raise OptionError("the output is the folder you are in; choose a new one")
     return output
 
 
 @contextmanager
 def write_folder(output: Path) -> Iterator[Path]:
-    """A temporary folder to write into; it becomes `output` once all of it is written."""
+    """A temporary folder to write into, which becomes `output` once it is complete."""
     output = check_output(output)
     with locked(output) as alone:
         partial = _temporary(output, alone)
@@ -113,12 +113,12 @@ def write_folder(output: Path) -> Iterator[Path]:
 def replace_file(path: Path, data: bytes) -> None:
     """Replace a file by these bytes in one move, once they are on the disk.
 
-    So of two files that are replaced one after the other, the second is never there without the
-    first, whatever happens to the machine.
+    So if two files are replaced one after the other, the second never exists without the first,
+    whatever happens to the machine.
     """
     with replaced_file(path) as partial:
         write_through(partial, data)
-    with suppress(OSError):  # not every file system knows of it
+    with suppress(OSError):  # not every file system supports it
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -135,13 +135,13 @@ def write_through(path: Path, data: bytes) -> None:
 
 
 def _temporary(path: Path, alone: bool) -> Path:
-    """The name to write to, for who holds the lock; those of killed runs are removed."""
+    """The temporary name for the holder of the lock; those of killed runs are removed."""
     ours = path.with_name(f".{path.name}.{os.getpid()}.partial")
     name = re.compile(rf"\.{re.escape(path.name)}\.\d+\.partial")
     with os.scandir(path.parent) as files:
         left = [file.path for file in files if name.fullmatch(file.name)]
     for leftover in left:
-        # Without a lock only those of a process with our own number are sure to be nobody's.
+        # Without a lock, only files with our own process id surely belong to nobody.
         if not alone and Path(leftover) != ours:
             continue
         if os.path.isdir(leftover) and not os.path.islink(leftover):
@@ -153,17 +153,17 @@ def _temporary(path: Path, alone: bool) -> Path:
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[bool]:
-    """Be the only process that writes a path; LockedError says which other one does already.
+    """A context in which only this process writes a path; LockedError names another writer.
 
-    Within itself it does nothing: a job may lock what a step of it locks again. Yields whether
-    there is a lock: some file systems have none, and then a warning says so.
+    It may be nested: a job may lock what its steps lock again. It yields whether there is a lock:
+    some file systems have none, and then a warning says so.
     """
     lock = lock_of(Path(path))
     if _held.get(lock) == get_ident():
         yield True
         return
     lock.parent.mkdir(parents=True, exist_ok=True)
-    holding = _taken(lock, Path(path))
+    holding = _acquire(lock, Path(path))
     if holding is None:
         yield False
         return
@@ -187,8 +187,8 @@ def lock_of(path: Path) -> Path:
     return real_path(path.parent) / f".{path.name}.lock"
 
 
-def _taken(lock: Path, path: Path) -> FileLock | None:
-    """The lock, which this process holds from now on; None where the file system has no locks."""
+def _acquire(lock: Path, path: Path) -> FileLock | None:
+    """The lock, now held by this process; None if the file system has no locks."""
     holding = FileLock(
         lock,
         timeout=_PATIENCE,
@@ -218,7 +218,7 @@ def _taken(lock: Path, path: Path) -> FileLock | None:
 
 
 def _sign(file: int, lock: Path) -> None:
-    """Write into a lock who holds it; a file that is not a lock is refused, and left as it is."""
+    """Write the holder into a lock; a file that is not a lock is refused and left unchanged."""
     import socket
 
     _read_holder(os.read(file, _LONGEST_LOCK), lock)
@@ -239,8 +239,8 @@ def _sign(file: int, lock: Path) -> None:
 
 
 def _read_holder(data: bytes, lock: Path) -> dict[str, Any]:
-    """What a lock says of the process that signed it; empty if none has yet."""
-    data = data.strip(b"\0")  # what a crash of the machine leaves
+    """What a lock says about the process that signed it; empty if it is not signed."""
+    data = data.strip(b"\0")  # left by a crash of the machine
     try:
         holder = parsed_json(data) if data else {}
         if not isinstance(holder, dict) or (data and "process" not in holder):

@@ -1,4 +1,4 @@
-"""What to beware of when two sides are compared: all cautions about a comparison, in order."""
+"""All cautions about a comparison of two sides, in order."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from adhominem.verify.cautions import (
 if TYPE_CHECKING:
     from adhominem.verify.verifier import Verifier
 
-_OTHER_LENGTH = 2.0  # times as long, or as short: a population of another length
-_COPIED = 0.5  # of the shorter text stands in the other, too: it is a copy
-_FEW_TEXTS = 20  # of a population
-_OFTENER = 0.05  # difference of two rates, from which on one of them is the greater
-_MOST_COPIES = 0.02  # of the compared texts, as a share of the population
-_MOST_REPEATED = 0.1  # share of the population
-_OF_GENRE, _OF_OTHER = 0.5, 0.05  # shares of a genre: more shows that it is this one, less that not
+_OTHER_LENGTH = 2.0  # ratio of lengths beyond which a population has another length
+_COPIED = 0.5  # share of the shorter text also in the other, beyond which it is a copy
+_FEW_TEXTS = 20  # in a population
+_CLEAR_DIFFERENCE = 0.05  # between two rates, for one to count as larger
+_MOST_COPIES = 0.02  # copies of the compared texts, as a share of the population
+_MOST_REPEATED = 0.1  # repetitions, as a share of the population
+_OF_GENRE, _OF_OTHER = 0.5, 0.05  # shares of a genre: above, it is that genre; below, not
 
 _NOT_CALIBRATED = caution(
     "uncalibrated",
@@ -65,32 +65,32 @@ def cautions_of(
     misleading: Sequence[MisleadingRates] = (),
     taken_out: TakenOut = (),
 ) -> Iterator[Caution]:
-    """All that speaks against trusting a comparison of these sides by a model.
+    """All cautions about a comparison of these sides by a model.
 
-    `scored` is what the comparison came to. If the sides seem to be of two genres, `genres` are the
-    shares of each side (`Scorer.genre_shares`). `misleading` is how often the model misleads
-    without a population, and `taken_out` what of the texts was not compared.
+    `scored` is the result of the comparison. If the sides seem to be of two genres, `genres` are
+    the shares of each side (`Scorer.genre_shares`). `misleading` are the model's rates of
+    misleading evidence without a population, and `taken_out` the passages that were not compared.
     """
     lead, names = model.lead, model.genre_names
     yield from repeated_texts(sides)
     yield from passages_taken_out(taken_out)
     yield from shared_texts(sides)
     if population is not None:
-        if scored is not None and scored.strange[0]:
+        if scored is not None and scored.population_misfit[0]:
             yield OTHER_GENRE
         yield from _small(population)
-        yield from _of_population(sides, population)
+        yield from _population_cautions(sides, population)
         yield from _mixed(population, names)
-        yield from _of_other_length(population, sides)
+        yield from _population_length(population, sides)
     if scored is not None and scored.two_genres[0]:
-        yield _of_two_genres(genres, names)
+        yield _two_genres_caution(genres, names)
     yield from cautions_of_texts(
         sides,
         common_words=lead.vocabulary.words,
         known_types=lead.vocabulary.known,
         typicality=lead.typicality,
     )
-    yield from _of_calibration(model.calibration is not None, model.changed)
+    yield from _calibration_cautions(model.calibration is not None, model.changed)
     if model.calibration is not None:
         yield from _long(sides, model.calibration.tokens[1])
     if lead.genres is not None and population is None:
@@ -119,11 +119,11 @@ def cautions_of_many(
     misleading: Sequence[MisleadingRates] | None = None,
     changed: bool = False,
 ) -> Iterator[Caution]:
-    """What to beware of when many pairs are compared, whatever is in them.
+    """The cautions that apply to any comparison of many pairs.
 
-    `misleading` is how often the model misleads without a population, if that is to be said.
+    `misleading` are the model's rates of misleading evidence without a population, if they matter.
     """
-    yield from _of_calibration(calibrated, changed)
+    yield from _calibration_cautions(calibrated, changed)
     if population is None:
         if misleading is not None:
             yield _no_population(misleading, genre_names)
@@ -132,7 +132,7 @@ def cautions_of_many(
     yield from _mixed(population, genre_names)
 
 
-def _of_calibration(calibrated: bool, changed: bool) -> Iterator[Caution]:
+def _calibration_cautions(calibrated: bool, changed: bool) -> Iterator[Caution]:
     if not calibrated:
         yield _NOT_CALIBRATED
     elif changed:
@@ -142,7 +142,7 @@ def _of_calibration(calibrated: bool, changed: bool) -> Iterator[Caution]:
 def _no_population(
     misleading: Sequence[MisleadingRates], genre_names: Mapping[str, str]
 ) -> Caution:
-    """What the number then means, and which way it errs, as far as that was measured."""
+    """The caution about a missing population, with the direction of the error, if measured."""
     return caution(
         "no_population",
         "no population was given: the model guessed what such texts have in common",
@@ -158,20 +158,20 @@ def _how_often_misleading(
 ) -> str:
     guess, *others = misleading
     said = (
-        f"in its validation without a population, {_of_which_genre(guess, genre_names)}, "
+        f"in its validation without a population, {_genre_of_rates(guess, genre_names)}, "
         f"{guess.same:.0%} of the same-author cases gave evidence for different authors, and "
         f"{guess.different:.0%} of the different-author cases gave evidence for one author: the "
         f"number errs {_which_way(guess)}"
     )
     for rates in others:
         said += (
-            f"; {_of_which_genre(rates, genre_names)} ({rates.same:.0%} and "
+            f"; {_genre_of_rates(rates, genre_names)} ({rates.same:.0%} and "
             f"{rates.different:.0%}), it errs {_which_way(rates)}"
         )
     return said
 
 
-def _of_which_genre(rates: MisleadingRates, genre_names: Mapping[str, str]) -> str:
+def _genre_of_rates(rates: MisleadingRates, genre_names: Mapping[str, str]) -> str:
     if rates.genre:
         name = genre_names.get(rates.genre, rates.genre)
         return f"in the genre that it takes these texts for, “{name}”"
@@ -180,20 +180,20 @@ def _of_which_genre(rates: MisleadingRates, genre_names: Mapping[str, str]) -> s
 
 def _which_way(rates: MisleadingRates) -> str:
     more = rates.same - rates.different
-    if abs(more) < _OFTENER:
+    if abs(more) < _CLEAR_DIFFERENCE:
         return "about as often either way"
     return f"more often towards {'different authors' if more > 0 else 'one author'}"
 
 
 def _usual_length(side: Sequence[ExaminedText]) -> float:
-    """The geometric mean of the tokens of its texts."""
+    """The geometric mean of the texts' numbers of tokens."""
     return exp(fsum(log(len(text.tokens)) for text in side) / len(side))
 
 
 def _long(sides: Sequence[Sequence[ExaminedText]], longest: float) -> Iterator[Caution]:
     """The caution about texts longer than nearly all those of the calibration."""
     means = list(map(_usual_length, sides))
-    if max(means) > longest + 1:  # a token: a LEV has their logarithm
+    if max(means) > longest + 1:  # one token of tolerance: a LEV holds the logarithm
         yield caution(
             "longer_than_calibrated",
             f"texts of about {max(means):,.0f} words and marks: nearly all texts that the model "
@@ -205,7 +205,7 @@ def _long(sides: Sequence[Sequence[ExaminedText]], longest: float) -> Iterator[C
 
 
 def _mixed(population: Population, genre_names: Mapping[str, str]) -> Iterator[Caution]:
-    """The mean of texts of several genres is that of none."""
+    """The caution about a population of several genres, whose mean represents none of them."""
     if not population.groups:
         return
     names = [genre_names.get(group.genre, group.genre) for group in population.groups]
@@ -223,10 +223,10 @@ def _mixed(population: Population, genre_names: Mapping[str, str]) -> Iterator[C
     )
 
 
-def _of_other_length(
+def _population_length(
     population: Population, sides: Sequence[Sequence[ExaminedText]]
 ) -> Iterator[Caution]:
-    """LEVs depend on length: texts of one length stand together among those of another."""
+    """The caution about a population of texts of another length, on which LEVs depend."""
     usual = exp(float(population.cohort[:, -1].mean()))
     means = list(map(_usual_length, sides))
     if max(means) < usual / _OTHER_LENGTH or min(means) > usual * _OTHER_LENGTH:
@@ -252,15 +252,15 @@ def _small(population: Population) -> Iterator[Caution]:
         )
 
 
-def _of_population(
+def _population_cautions(
     sides: Sequence[Sequence[ExaminedText]], population: Population
 ) -> Iterator[Caution]:
-    """What is wrong with a population: a wrong one makes a number wrong, not weak."""
+    """The cautions about a population: an unsuitable one makes the result wrong, not just weak."""
     texts = [text for side in sides for text in side]
     prints = [*population.prints, *(fingerprint(text.exhibit.document.text) for text in texts)]
     inside = len(population.prints)
     compared: set[int] = set()
-    copies: set[int] = set()  # texts of the population
+    copies: set[int] = set()  # indices of population texts
     repeated: set[int] = set()
     for pair in find_duplicates(prints, _COPIED):
         low, high = sorted((pair.first, pair.second))
@@ -298,25 +298,25 @@ def two_genres(first: Mapping[str, float], second: Mapping[str, float]) -> tuple
     return (one, other) if is_clear and max(first[other], second[one]) < _OF_OTHER else None
 
 
-def _of_two_genres(
+def _two_genres_caution(
     genre_shares: Sequence[Mapping[str, float]], genre_names: Mapping[str, str]
 ) -> Caution:
-    """What sets two genres apart cannot be distinguished from what sets two authors apart."""
+    """The caution about sides of two genres, which hide or imitate a difference of authors."""
     likest = [max(shares, key=shares.__getitem__) for shares in genre_shares if shares]
     one, *others = [genre_names.get(genre, genre) for genre in likest] or [""]
     which = f": the first is most like {one}, the second most like {others[0]}"
     return caution(
         "two_genres",
         f"the two sides seem to be of two genres{which if others and others != [one] else ''}",
-        "what sets the genres apart cannot be told from what sets authors apart, so the log Bayes "
-        "factor is 0",
+        "differences between genres cannot be distinguished from differences between authors, so "
+        "the log Bayes factor is 0",
         "compare texts of one genre",
         blocks_decision=True,
     )
 
 
 def no_statement(ids: Sequence[str]) -> Iterator[Caution]:
-    """Pairs that were not answered, since a text is not what the model was made for."""
+    """The caution about pairs left unanswered because a text is not what the model was made for."""
     if ids:
         yield caution(
             "foreign",

@@ -1,4 +1,4 @@
-"""What to beware of: cautions, and those about the texts of a comparison."""
+"""Cautions: reasons to doubt a result, and those that concern single texts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from adhominem.score.prose import Departure
 from adhominem.score.typicality import Typicality
 from adhominem.text.exhibits import Exhibit
 
-_FEWEST_TOKENS = 100  # of a side's longest text: below, nothing is decided
-_SHORT_TOKENS = 500  # of a text: below, a model that does not know better says so
+_FEWEST_TOKENS = 100  # of a side's longest text; below this, nothing is decided
+_SHORT_TOKENS = 500  # of a text; below this, a model without its own limit warns
 _COMMON_WORDS = 100  # the most frequent words of the training texts
-_FEWEST_COMMON = 0.2  # their share of a text's words; in English prose it is about a half
-_FEWEST_WORDS = 20  # that the share is taken of
-_SHARED = 0.2  # of the shorter text that stands in the other, too
+_FEWEST_COMMON = 0.2  # their smallest share of a text's words; about a half in English prose
+_FEWEST_WORDS = 20  # in a text, for the share to be judged
+_SHARED = 0.2  # share of the shorter text that is also in the other
 _MOST_NAMED = 5  # texts in one message
-# What is said of each rate.
+# How each rate is described.
 _RESPECTS = {
     "common_words": "{value} of its words are among the most common words of the training texts",
     "odd_spelling": "{value} of its letters stand in combinations that hardly occur in training",
@@ -50,7 +50,7 @@ _NUMBERS = ("word_length",)  # rates that are not shares
 
 @dataclass(frozen=True)
 class Caution:
-    """A reason to doubt the number; `decides` where it stands in the way of a decision."""
+    """A reason to doubt the result; with `blocks_decision`, no decision is made."""
 
     code: str
     message: str
@@ -59,14 +59,14 @@ class Caution:
 
 @dataclass(frozen=True, kw_only=True)
 class ExaminedText:
-    """A text of a side, and what was found when it was looked at by itself."""
+    """A text of a side, with what an examination of this text alone showed."""
 
     exhibit: Exhibit
-    tokens: Sequence[str]  # of the member that leads
+    tokens: Sequence[str]  # of the leading member
     copies: Sequence[Exhibit] = ()  # texts of the same side with the same tokens
-    atypicality: float = 0.0  # of its LEV, where the model does not know what prose is like
-    departure: Departure | None = None  # from prose, where it does
-    machine_written: bool = False  # whether it looks so
+    atypicality: float = 0.0  # of its LEV, for models without a description of prose
+    departure: Departure | None = None  # from prose, for models with one
+    machine_written: bool = False  # whether it looks machine-written
 
     @property
     def name(self) -> str:
@@ -77,21 +77,21 @@ class ExaminedText:
 def caution(
     code: str, what: str, meaning: str, advice: str, blocks_decision: bool = False
 ) -> Caution:
-    """A caution in three parts: what happened, what that means for the number, what to do.
+    """A caution made of three parts: what happened, what it means for the result, what to do.
 
-    docs/messages.md lists all of them in these parts.
+    docs/messages.md lists all cautions in these parts.
     """
     return Caution(code, f"{what}. {_capital(meaning)}. {_capital(advice)}", blocks_decision)
 
 
 def listed(names: Sequence[str], between: str = ", ") -> str:
-    """The first few names, and how many more there are."""
+    """The first few names and the number of the others, as text."""
     more = len(names) - _MOST_NAMED
     return between.join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def named(names: Sequence[str], between: str = ", ") -> str:
-    """The first few names, and whether there are more."""
+    """The first few names, as text, with a sign that there are more."""
     more = f"{between}and more" if len(names) > _MOST_NAMED else ""
     return between.join(names[:_MOST_NAMED]) + more
 
@@ -107,7 +107,7 @@ def cautions_of_texts(
     known_types: frozenset[str],
     typicality: Typicality | None,
 ) -> Iterator[Caution]:
-    """What to beware of with each text by itself: too short, foreign, unlike those of training."""
+    """The cautions about single texts: too short, foreign, unlike the training texts."""
     for side in sides:
         yield from _short(side, typicality)
         for text in side:
@@ -126,7 +126,7 @@ def cautions_of_texts(
 
 
 def _short(side: Sequence[ExaminedText], typicality: Typicality | None) -> Iterator[Caution]:
-    """Each text counts as a whole one, however short: so it is not the sum that matters."""
+    """The caution about short texts; each counts on its own, so their sum does not help."""
     known = typicality is not None and typicality.shortest >= _FEWEST_TOKENS
     usual = _SHORT_TOKENS if typicality is None else max(_FEWEST_TOKENS, float(typicality.shortest))
     short = [f"{text.name} ({len(text.tokens)})" for text in side if len(text.tokens) < usual]
@@ -148,7 +148,7 @@ def _short(side: Sequence[ExaminedText], typicality: Typicality | None) -> Itera
             "how reliable the number is for texts so short was hardly measured",
             "use longer texts if you have them",
         )
-    else:  # how long these were is not known, or they were shorter still
+    else:  # the lengths of the training texts are unknown, or shorter still
         yield caution(
             "short",
             f"fewer than {usual:g} words and marks: {names}",
@@ -160,9 +160,10 @@ def _short(side: Sequence[ExaminedText], typicality: Typicality | None) -> Itera
 def foreign_text(
     name: str, words: Sequence[str], departure: Departure | None, common_words: Sequence[str]
 ) -> Caution | None:
-    """Why no statement is made on a text that is not what the model was made for.
+    """The reason why no statement is made on a text that is not what the model was made for.
 
-    By its departure from prose, or by its words where the model does not know what prose is like.
+    It is judged by its departure from prose or, if the model has no description of prose, by its
+    words.
     """
     if departure is None:
         if not is_other_language(words, common_words):
@@ -187,7 +188,7 @@ def foreign_text(
 
 
 def in_what_respect(departure: Departure) -> str:
-    """Where a text departs most from the nearest genre of prose."""
+    """The rate in which a text departs most from the nearest genre of prose, in words."""
     value, usual = (
         _rate_shown(number, departure.rate) for number in (departure.value, departure.usual)
     )
@@ -201,7 +202,7 @@ def _rate_shown(number: float, rate: str) -> str:
 
 
 def _by_machines(names: Sequence[str]) -> Iterator[Caution]:
-    """A machine writes as many people do: what is compared is then nobody's style."""
+    """The caution about texts that look machine-written, which have nobody's personal style."""
     if names:
         yield caution(
             "machine_written",
@@ -214,7 +215,7 @@ def _by_machines(names: Sequence[str]) -> Iterator[Caution]:
 
 
 def _unlike(text: ExaminedText, known: frozenset[str], typicality: Typicality | None) -> str:
-    """How a text is unlike the training texts; empty if it is not."""
+    """How a text differs from the training texts, in words; empty if it does not."""
     if text.atypicality > 1:
         return f"{text.atypicality:.1f} times as far from their mean as nearly all of them"
     if typicality is not None:
@@ -225,7 +226,7 @@ def _unlike(text: ExaminedText, known: frozenset[str], typicality: Typicality | 
 
 
 def is_other_language(tokens: Sequence[str], common: Sequence[str]) -> bool:
-    """Whether a text hardly has any of the most common words, if these are known."""
+    """Whether a text contains hardly any of the most common words, if these are known."""
     words = [token.lower() for token in tokens if token[:1].isalpha()]
     if len(words) < _FEWEST_WORDS or len(common) < _COMMON_WORDS:
         return False
@@ -234,7 +235,7 @@ def is_other_language(tokens: Sequence[str], common: Sequence[str]) -> bool:
 
 
 def repeated_texts(sides: Sequence[Sequence[ExaminedText]]) -> Iterator[Caution]:
-    """Texts that stand on one side several times, word for word."""
+    """The caution about texts that occur several times on one side, word for word."""
     both = [
         f"{text.name} and {copy.document.id}"
         for side in sides
@@ -251,7 +252,7 @@ def repeated_texts(sides: Sequence[Sequence[ExaminedText]]) -> Iterator[Caution]
 
 
 def shared_texts(sides: Sequence[Sequence[ExaminedText]]) -> Iterator[Caution]:
-    """Texts that stand there twice, whole or in part."""
+    """The cautions about texts that occur on both sides or in each other, whole or in part."""
     texts = [text for side in sides for text in side]
     names = [text.name for text in texts]
     prints = [fingerprint(text.exhibit.document.text) for text in texts]
@@ -281,13 +282,13 @@ def shared_texts(sides: Sequence[Sequence[ExaminedText]]) -> Iterator[Caution]:
         yield caution(
             "repeated",
             f"texts of one side share a good part of their words: {named(pairs, '; ')}",
-            "they count as two all the same, which makes the number surer than it should be",
+            "they still count as two, which makes the number surer than it should be",
             "leave one of them out, or remove what they share",
         )
 
 
 def passages_taken_out(taken_out: TakenOut) -> Iterator[Caution]:
-    """Passages that were not compared, or count once."""
+    """The caution about passages that were not compared, or counted only once."""
     if taken_out:
         passages = [f"{name} ({words:,} words)" for name, words in taken_out]
         yield caution(

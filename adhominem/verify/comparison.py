@@ -1,7 +1,7 @@
-"""Two sides that are compared: each text read, hashed, tokenized and encoded once.
+"""A comparison of two sides: each text is read, hashed, tokenized and encoded once.
 
-A comparison says what it comes to, how alike each member finds both sides, and what it would come
-to if texts were others.
+A comparison has its log Bayes factor, each member's contribution to it, and what it would be with
+other texts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from adhominem.arrays import AnyLevs, Array32, FloatArray, IntArray, Levs
 from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder, NgramVariants
 from adhominem.pairs.passages import TakenOut
-from adhominem.paper.runtime import Encoded
+from adhominem.paper.runtime import NetworkOutput
 from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.contributions import Contribution, ProductContribution
 from adhominem.score.population import Population
@@ -26,50 +26,50 @@ from adhominem.text.files import Document
 from adhominem.text.tokenizer import Tokenizer, Tokens
 from adhominem.text.vocabulary import WindowOptions, spread_starts
 
-_AT_ONCE = 64  # variants scored together: a LEV may have many thousand numbers
+_AT_ONCE = 64  # variants scored together: a LEV may have many thousands of numbers
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedText:
-    """A text of a side."""
+    """A text of a side, with its tokens."""
 
     exhibit: Exhibit
     tokens_by: Mapping[Tokenizer, Tokens]  # members mostly share one tokenizer
-    attention: tuple[Encoded | None, ...]  # where each member looked; None if it was not kept
-    copies: tuple[Exhibit, ...] = ()  # of the same side, with the same tokens: all count once
+    attention: tuple[NetworkOutput | None, ...]  # of each member; None if it was not kept
+    copies: tuple[Exhibit, ...] = ()  # texts of this side with the same tokens: all count once
 
     @property
     def document(self) -> Document:
-        """The text itself."""
+        """The document that was compared."""
         return self.exhibit.document
 
     def tokens(self, member: Member) -> Tokens:
-        """The tokens that a member sees, and where they stand in the text."""
+        """The tokens that a member reads, with their spans in the text."""
         return self.tokens_by[member.tokenizer]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison:
-    """The texts of both sides, each once, and the population that they are compared with."""
+    """The distinct texts of both sides, the population, and the log Bayes factor."""
 
     members: Sequence[Member]
-    lead: Member  # whose tokens are shown, and by which texts are judged to be usual or not
+    lead: Member  # its tokens are shown, and its LEVs decide what is typical
     scorer: Scorer
-    population: Population | None  # if one was given
+    population: Population | None  # as given, even if not used
     first: tuple[ComparedText, ...]
     second: tuple[ComparedText, ...]
-    levs: tuple[Levs, Levs]  # of each side, (texts, lev_size)
-    scored: LogBayesFactors  # what it comes to
-    taken_out: TakenOut = ()  # of the texts: passages that stand elsewhere, too
+    levs: tuple[Levs, Levs]  # (texts, lev_size) of each side
+    scored: LogBayesFactors  # of this one pair
+    taken_out: TakenOut = ()  # passages that were removed because they recur elsewhere
 
     @property
     def sides(self) -> tuple[tuple[ComparedText, ...], tuple[ComparedText, ...]]:
-        """The texts of both sides."""
+        """The texts of the first and of the second side."""
         return self.first, self.second
 
     @property
     def exhibits(self) -> tuple[list[Exhibit], list[Exhibit]]:
-        """All texts that were given of each side, copies after what they are copies of."""
+        """All exhibits of each side, copies directly after their original."""
         first, second = (
             [exhibit for text in side for exhibit in (text.exhibit, *text.copies)]
             for side in self.sides
@@ -78,26 +78,26 @@ class Comparison:
 
     @property
     def texts(self) -> tuple[ComparedText, ...]:
-        """The texts of both sides in a row."""
+        """The texts of both sides in one tuple, the first side's first."""
         return (*self.first, *self.second)
 
     @property
     def log_bayes_factor(self) -> float:
-        """What both sides come to, without bounds: at a bound nothing would contribute."""
+        """The log Bayes factor without bounds: at a bound, nothing would contribute."""
         return float(self.scored.unbounded[0])
 
     @property
     def used(self) -> Population | None:
-        """The population, unless it is of another genre: then it was not used."""
-        return None if self.scored.strange[0] else self.population
+        """The population, or None if it was not used because it is of another genre."""
+        return None if self.scored.population_misfit[0] else self.population
 
     @cached_property
     def contributions(self) -> list[Contribution]:
-        """Each member's share of the log Bayes factor: see `Scorer`."""
+        """Each member's contribution to the log Bayes factor: see `Scorer.contributions`."""
         return self.scorer.contributions(*self.levs, self.used)
 
     def passages(self, text: ComparedText) -> IntArray:
-        """(passages,): the tokens at which the passages of a text begin, as the lead has them.
+        """The first token (passages,) of each passage of a text, in the leading member's tokens.
 
         A passage is what a window adds to those before it. The windows are those of the first
         network among the members.
@@ -109,10 +109,9 @@ class Comparison:
         return self._passages[text]
 
     def vary(self, text: ComparedText, times: IntArray) -> Array32:
-        """(variants, lev_size): the LEVs of a text with some passages left out or repeated.
+        """The LEVs (variants, lev_size) of a text with some passages left out or repeated.
 
-        `times` (variants, passages) says how often each passage is there. All ones is the text
-        itself.
+        `times` (variants, passages) is how often each passage occurs; all ones is the text itself.
         """
         starts = self.passages(text)
         parts = []
@@ -129,10 +128,10 @@ class Comparison:
         return np.concatenate(parts, axis=1)
 
     def losses(self, side: int, number: int, times: IntArray) -> Iterator[FloatArray]:
-        """For each member, (variants,): what a side's half of its share loses.
+        """For each member, what a side's half of its contribution loses (variants,).
 
-        Each variant of a text, as in `vary`, takes its place. Where the loss is linear in the LEV,
-        and the LEV a sum over n-grams, no LEV is made.
+        Each variant, as in `vary`, replaces the text. Where the loss is linear in the LEV and the
+        LEV is a sum over n-grams, no LEV is made.
         """
         text = self.sides[side][number]
         starts = self.passages(text)
@@ -149,7 +148,7 @@ class Comparison:
                 yield contribution.losses(side, number, levs)
 
     def _counted(self, text: ComparedText, member: Member) -> NgramVariants | None:
-        """The variants of a text for a member that counts n-grams; they are counted once."""
+        """The variants of a text for a member that counts n-grams, counted once; else None."""
         if not isinstance(encoder := member.encoder, NgramEncoder):
             return None
         key = text, member
@@ -166,8 +165,8 @@ class Comparison:
     def _variants(self) -> dict[tuple[ComparedText, Member], NgramVariants]:
         return {}
 
-    def of_pairs(self, first: Sequence[AnyLevs], second: Sequence[AnyLevs]) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of sets of LEVs, without bounds."""
+    def log_bayes_factors(self, first: Sequence[AnyLevs], second: Sequence[AnyLevs]) -> FloatArray:
+        """The log Bayes factors (pairs,) of pairs of sets of LEVs, without bounds."""
         parts = [np.zeros(0)]
         for at in range(0, len(first), _AT_ONCE):
             part = slice(at, at + _AT_ONCE)

@@ -1,4 +1,4 @@
-"""How a model's members encode texts: each is tokenized once, and its n-grams counted once."""
+"""Encoding by all members of a model: each text is tokenized and its n-grams counted once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from adhominem.errors import NO_WORD, EmptyTextError, InputError
 from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.together import NgramsTogether
-from adhominem.pairs.passages import each_passage_once
-from adhominem.paper.runtime import Encoded
+from adhominem.pairs.passages import without_repetitions
+from adhominem.paper.runtime import NetworkOutput
 from adhominem.score.scorer import out_of_range
 from adhominem.text.files import Document
 from adhominem.text.tokenizer import Lexicon, Numbered, PackedTexts, Tokenizer, Tokens
@@ -29,7 +29,7 @@ _MOST_CHARACTERS = 1 << 25  # of texts whose tokens are kept
 
 
 def batches(characters: Sequence[int]) -> Iterator[slice]:
-    """Texts of so many characters to be encoded together: not too many, nor too long in all."""
+    """Slices of texts to be encoded together, limited in number and in characters in all."""
     begin = length = 0
     for at, size in enumerate(characters):
         if at - begin == _DOCUMENTS_AT_ONCE or (at > begin and length + size > _CHARACTERS_AT_ONCE):
@@ -78,15 +78,15 @@ NOTHING_KEPT = Kept(0, 0)
 
 @dataclass(frozen=True)
 class Begun:
-    """Texts whose tokens and n-grams are known: what is left is the networks' work."""
+    """Partly encoded texts: n-grams are counted, the networks have yet to run."""
 
     levs: Levs  # (documents, lev_size), with zeros for networks
-    texts: Mapping[int, PackedTexts]  # by the place of their tokenizer, where a network reads them
-    topics: Sequence[Sequence[Sequence[str]]]  # of each network, of each document: its tokens
+    texts: Mapping[int, PackedTexts]  # by index of the tokenizer, for networks
+    topics: Sequence[Sequence[Sequence[str]]]  # by network and document: the topic's tokens
 
 
 class Encoding:
-    """The members of a model at work together."""
+    """The encoding of texts by all members of a model together."""
 
     def __init__(self, members: Sequence[Member], lead: Member, name: str) -> None:
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in members))
@@ -147,7 +147,7 @@ class Encoding:
         )
 
     def finish(self, begun: Sequence[Begun]) -> Levs:
-        """(documents, lev_size): the LEVs of documents begun here or by others, all at once."""
+        """The LEVs (documents, lev_size) of documents begun here or in other processes."""
         rows: list[Rows] = list(joined([part.levs for part in begun]).parts)
         for at, network in enumerate(self._networks):
             place = self.tokenizers.index(network.tokenizer)
@@ -161,11 +161,11 @@ class Encoding:
 
     def attend(
         self, documents: Sequence[Document], known: Sequence[TokensBy]
-    ) -> tuple[Levs, list[tuple[Encoded | None, ...]]]:
+    ) -> tuple[Levs, list[tuple[NetworkOutput | None, ...]]]:
         """(documents, lev_size), and the attention of each member, of each document."""
         numbered = self._numbered(documents, known, NOTHING_KEPT)
         parts = self._count(numbered)
-        attended: dict[Member, list[Encoded | None]] = {
+        attended: dict[Member, list[NetworkOutput | None]] = {
             member: [None] * len(documents) for member in parts
         }
         for member in self._members:
@@ -180,7 +180,7 @@ class Encoding:
         return levs, list(zip(*(attended[member] for member in self._members), strict=True))
 
     def _count(self, numbered: Mapping[Tokenizer, Numbered]) -> dict[Member, Rows]:
-        """(documents, lev_size) of each member that counts n-grams."""
+        """The LEVs (documents, lev_size) of each member that counts n-grams."""
         parts: dict[Member, Rows] = {}
         for tokenizer, ngrams, members in self._counted_together:
             parts |= zip(members, ngrams.encode(numbered[tokenizer]), strict=True)
@@ -200,23 +200,23 @@ class Encoding:
         return numbered
 
     def _joined(self, parts: Mapping[Member, Rows], numbered: Mapping[Tokenizer, Numbered]) -> Levs:
-        """The members' parts, and last the logarithm of how many tokens there are."""
+        """The members' parts, followed by the logarithm of the number of tokens."""
         log_tokens = np.log(numbered[self._lead.tokenizer].lengths).astype(np.float32)
         return self._checked([*(parts[member] for member in self._members), log_tokens[:, None]])
 
     def _checked(self, rows: Sequence[Rows]) -> Levs:
-        if not all(map(is_finite, rows)):  # weights that are numbers all may do that
+        if not all(map(is_finite, rows)):  # even finite weights may overflow
             raise out_of_range(f"the model {self._name} gives LEVs")
         return Levs(tuple(rows))
 
     @cached_property
     def _networks(self) -> list[Member]:
-        """Members that do not count n-grams."""
+        """The members that do not count n-grams."""
         return [member for member in self._members if not isinstance(member.encoder, NgramEncoder)]
 
     @cached_property
     def _counted_together(self) -> list[tuple[Tokenizer, NgramsTogether, list[Member]]]:
-        """Members that count n-grams, by what they read: their texts are counted once."""
+        """Members that count n-grams, grouped by tokenizer: each group counts a text once."""
         groups: dict[tuple[Tokenizer, int, int], list[tuple[Member, NgramEncoder]]] = {}
         for member in self._members:
             if isinstance(encoder := member.encoder, NgramEncoder):
@@ -231,7 +231,7 @@ class Encoding:
 def _numbers(document: Document, tokenizer: Tokenizer, lexicon: Lexicon, kept: Kept) -> IntArray:
     """The tokens of a document, each passage once; an error names the document."""
     try:
-        tokens = kept.tokenize(tokenizer, each_passage_once(document).text)
+        tokens = kept.tokenize(tokenizer, without_repetitions(document).text)
     except InputError as error:
         raise error.at(document.id) from None
     numbers = tokens.numbers_in(lexicon)

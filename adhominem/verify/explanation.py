@@ -5,16 +5,16 @@ windows overlap by a few tokens, passages do not, so nothing is shown twice. All
 character positions in the text as the user gave it.
 
 Attention says where the network looked, not why the comparison came out as it did. For that, the
-log Bayes factor is taken apart, from zero on, where the texts favour neither proposition
-(`score.contributions`): among all passages, and once more among n-grams (`Balance`).
+log Bayes factor is decomposed (`score.contributions`), starting from zero, where the texts favour
+neither proposition: into passages, and once more into n-grams (`Balance`).
 
-How much of it a passage has is found by leaving it out: what the product of both sides loses, with
-all else held as it is. What is left of the share of its text belongs to passages by their length.
-So the contributions of all passages add up to the log Bayes factor.
+The contribution of a passage is what the product of both sides loses when the passage is left out
+and all else is kept. The rest of the text's contribution is shared out by length. So the
+contributions of all passages add up to the log Bayes factor.
 
-On paper, passages begin at sentences (`at_sentences`): what a passage contributes is shared evenly
-among its characters, and a new passage, of as many sentences as it takes to be long enough, has the
-sum of what its characters have. So all passages together contribute what they did before.
+On paper, passages begin at sentences (`at_sentences`): the contribution of a passage is shared
+evenly among its characters, and a new passage, of as many sentences as it takes to be long enough,
+has the sum over its characters. So the total of all passages stays the same.
 """
 
 from __future__ import annotations
@@ -42,73 +42,73 @@ from adhominem.verify.ngram_contributions import (
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 
-SHORTEST = 200  # characters of a passage; a sentence that is longer stays whole
+SHORTEST = 200  # characters of a passage; a longer sentence stays whole
 LONGEST = 1_200  # where no sentence ends, a passage ends with a window
 
 
 @dataclass(frozen=True)
 class TokenAttention:
-    """A token, and how much of its passage's attention it got."""
+    """A token and its share of its passage's attention."""
 
     start: int
     end: int
-    attention: float  # share; those of a passage sum to 1
+    attention: float  # share; sums to 1 over a passage
 
 
 @dataclass(frozen=True)
-class Passage:
+class ExplainedPassage:
     """A stretch of a text, with its contribution and its attention."""
 
     start: int
     end: int
     contribution: float  # to the log Bayes factor, in nats
-    attention: float | None  # share of the document's; None where no network looked
-    tokens: tuple[TokenAttention, ...] = ()  # empty where no network looked, or it did not read it
+    attention: float | None  # share of the document's; None without a network
+    tokens: tuple[TokenAttention, ...] = ()  # empty where no network read it
 
 
 @dataclass(frozen=True)
 class ExplainedText:
-    """A text of one side, with its passages in order. White space may lie between two."""
+    """A text of one side, with its passages in order, possibly separated by white space."""
 
     side: str  # first or second
     name: str
     text: str
-    passages: tuple[Passage, ...]
+    passages: tuple[ExplainedPassage, ...]
 
 
 @dataclass(frozen=True)
 class Balance:
-    """What a log Bayes factor is the sum of, in nats. So is the sum of all passages.
+    """The parts that add up to a log Bayes factor, in nats. All passages have the same sum.
 
-    Without an n-gram profile, all of it is the rest.
+    Without an n-gram profile, everything is in `rest`.
     """
 
-    log_bayes_factor: float  # the sum; without the bounds that the model keeps to
-    habits: float  # the n-grams that are listed
-    names: float  # n-grams that are parts of names
+    log_bayes_factor: float  # the sum, without the model's bounds
+    habits: float  # from the listed n-grams
+    names: float  # from n-grams that are parts of names
     named: tuple[str, ...]  # some of these names
     other_ngrams: float
-    rest: float  # what networks see, very rare n-grams, and what both sides avoid
+    rest: float  # from networks, very rare n-grams, and what both sides avoid
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A comparison, and what made it come out as it did."""
+    """A comparison with the contributions of its passages and n-grams."""
 
     verification: Verification
-    texts: tuple[ExplainedText, ...]  # those of the first side, then those of the second
+    texts: tuple[ExplainedText, ...]  # of the first side, then of the second
     ngrams: tuple[NgramContribution, ...]  # the strongest first, whatever their sign
     balance: Balance
 
     @property
     def has_attention(self) -> bool:
-        """Whether a network looked at the texts."""
+        """Whether a network read the texts."""
         return any(
             passage.attention is not None for text in self.texts for passage in text.passages
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings, with the version of the schema."""
+        """The explanation as plain lists, numbers and strings, with the version of the schema."""
         return with_schema(self)
 
 
@@ -123,9 +123,9 @@ def explain_texts(
     scale: VerbalScale | None = None,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> Explanation:
-    """Compare two sides as `Verifier.verify` does, and say what made it come out so.
+    """The comparison of two sides, as by `Verifier.verify`, with all contributions to it.
 
-    `on_progress` is called with the share of the work that is done.
+    `on_progress` is called with the share of the work done.
     """
     comparison = verifier.compare(first, second, population, attention=True)
     verification = verifier.judge(comparison, prior_same_author, delta, scale)
@@ -137,11 +137,13 @@ def explain_comparison(
     verification: Verification,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> Explanation:
-    """What made a comparison, whose attention is known, come out so."""
+    """The explanation of a comparison whose attention was kept."""
     steps = len(comparison.texts) + 1
     texts = []
-    for side, (name, of_side) in enumerate(zip(("first", "second"), comparison.sides, strict=True)):
-        for number, text in enumerate(of_side):
+    for side, (name, texts_of_side) in enumerate(
+        zip(("first", "second"), comparison.sides, strict=True)
+    ):
+        for number, text in enumerate(texts_of_side):
             texts.append(explain_text(comparison, name, side, number, text))
             on_progress(len(texts) / steps)
     ngrams = explain_ngrams(comparison)
@@ -167,7 +169,7 @@ def _balance(comparison: Comparison, ngrams: NgramContributions | None) -> Balan
 def explain_text(
     comparison: Comparison, name: str, side: int, number: int, text: ComparedText
 ) -> ExplainedText:
-    """A text of a side, which is called `name`, with what each of its passages contributes."""
+    """A text of a side, called `name`, with the contribution of each passage."""
     tokenized = text.tokens(comparison.lead)
     starts = comparison.passages(text)
     ends = np.append(starts[1:], len(tokenized.tokens))
@@ -184,7 +186,7 @@ def explain_text(
                 for (begin, last), share in zip(spans, shares, strict=True)
             )
         passages.append(
-            Passage(
+            ExplainedPassage(
                 int(tokenized.spans[start, 0]),
                 int(tokenized.spans[end - 1, 1]),
                 float(contributions[at]),
@@ -196,11 +198,11 @@ def explain_text(
 
 
 def _contributions(comparison: Comparison, side: int, number: int, tokens: IntArray) -> FloatArray:
-    """(passages,): what each passage of a text contributes; `tokens` is the size of each."""
+    """The contributions (passages,) of a text's passages, which have `tokens` (passages,)."""
     sizes = tokens / tokens.sum()  # (passages,): shares
-    times = 1 - np.eye(len(tokens), dtype=np.int64)  # each left out once
+    times = 1 - np.eye(len(tokens), dtype=np.int64)  # leave out one at a time
     if len(tokens) == 1:
-        times = np.ones_like(times)  # without it nothing would be left of the text
+        times = np.ones_like(times)  # a text of one passage stays as it is
     total = np.zeros(len(tokens))
     losses = comparison.losses(side, number, times)
     for contribution, lost in zip(comparison.contributions, losses, strict=True):
@@ -212,30 +214,30 @@ def _contributions(comparison: Comparison, side: int, number: int, tokens: IntAr
 def _attention(
     comparison: Comparison, text: ComparedText, starts: IntArray
 ) -> tuple[FloatArray, list[FloatArray]] | None:
-    """Where the networks looked on average: shares of the passages, and of the tokens of each.
+    """The networks' mean attention: shares of the passages, and of the tokens in each passage.
 
-    Each sums to 1. There are no tokens of what was not read, and None where no network looked.
+    Each sums to 1. Unread passages have no tokens; None without a network.
     """
-    of_passages, of_tokens = [], []
+    passage_shares, token_shares = [], []
     for member, encoded in zip(comparison.members, text.attention, strict=True):
-        if member.tokenizer is not comparison.lead.tokenizer:  # whose tokens are not those shown
+        if member.tokenizer is not comparison.lead.tokenizer:  # its tokens are not those shown
             continue
         if encoded is not None and np.array_equal(encoded.windows.starts, starts):
-            of_passages.append(encoded.window_attention[0].astype(np.float64))
-            of_tokens.append(
+            passage_shares.append(encoded.window_attention[0].astype(np.float64))
+            token_shares.append(
                 _token_shares(encoded.token_attention[:, 1:], starts, encoded.windows.counts)
             )
-    if not of_passages:
+    if not passage_shares:
         return None
-    tokens = [np.asarray(np.mean(shares, axis=0)) for shares in zip(*of_tokens, strict=True)]
-    return np.mean(of_passages, axis=0), tokens
+    tokens = [np.asarray(np.mean(shares, axis=0)) for shares in zip(*token_shares, strict=True)]
+    return np.mean(passage_shares, axis=0), tokens
 
 
 def _token_shares(attention: Array32, starts: IntArray, counts: IntArray) -> list[FloatArray]:
-    """What each token of each passage got, as shares that sum to 1 in a passage.
+    """The attention to each token, as shares that sum to 1 in a passage.
 
-    `attention` is (windows, tokens). A token of two overlapping windows is shown once, in the
-    passage where it stands, with the mean of what it got in both.
+    `attention` is (windows, tokens). A token in two overlapping windows occurs once, in its
+    passage, with the mean of both.
     """
     last = int((starts + counts).max())
     total, times = np.zeros(last), np.zeros(last)
@@ -245,13 +247,13 @@ def _token_shares(attention: Array32, starts: IntArray, counts: IntArray) -> lis
     mean = total / np.maximum(times, 1)
     shares = []
     for start, end, count in zip(starts, np.append(starts[1:], last), counts, strict=True):
-        of_passage = mean[start : min(end, start + count)]
-        shares.append(of_passage / max(float(of_passage.sum()), 1e-300))
+        attended = mean[start : min(end, start + count)]
+        shares.append(attended / max(float(attended.sum()), 1e-300))
     return shares
 
 
 def at_sentences(explanation: Explanation) -> Explanation:
-    """The same explanation with other passages: each begins with a sentence."""
+    """A copy of an explanation whose passages begin at sentences."""
     return replace(explanation, texts=tuple(map(_recut, explanation.texts)))
 
 
@@ -260,7 +262,7 @@ def _recut(text: ExplainedText) -> ExplainedText:
         return text
     first, last = text.passages[0].start, text.passages[-1].end
     starts = _chosen(text, first, last)
-    tokens = [  # each with its part of the attention to the whole text
+    tokens = [  # each with its share of the attention to the whole text
         (token, (passage.attention or 0.0) * token.attention)
         for passage in text.passages
         for token in passage.tokens
@@ -272,7 +274,7 @@ def _recut(text: ExplainedText) -> ExplainedText:
         within = tokens[bisect_left(places, start) : bisect_left(places, end)]
         weight = sum(part for _, part in within)
         passages.append(
-            Passage(
+            ExplainedPassage(
                 start,
                 start + len(text.text[start : min(end, last)].rstrip()),
                 sum(
@@ -289,7 +291,7 @@ def _recut(text: ExplainedText) -> ExplainedText:
 
 
 def _chosen(text: ExplainedText, first: int, last: int) -> list[int]:
-    """Where the new passages begin."""
+    """The characters at which the new passages begin."""
     spans = word_spans(text.text)
     begins = [
         start
@@ -310,7 +312,7 @@ def _chosen(text: ExplainedText, first: int, last: int) -> list[int]:
     return chosen
 
 
-def _share(passage: Passage, start: int, end: int) -> float:
-    """How much of a passage lies between two places."""
-    length = max(1, passage.end - passage.start)  # an empty one has its place, too
+def _share(passage: ExplainedPassage, start: int, end: int) -> float:
+    """The share of a passage that lies between two characters."""
+    length = max(1, passage.end - passage.start)  # an empty passage counts as one character
     return max(0, min(passage.start + length, end) - max(passage.start, start)) / length

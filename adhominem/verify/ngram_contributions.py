@@ -1,14 +1,14 @@
-"""Which n-grams contribute most to a log Bayes factor, and where they stand.
+"""The n-grams that contribute most to a log Bayes factor, and their places.
 
-A log Bayes factor has a product of both sides, and all else (`score.contributions`). The product
-is a sum over n-grams: it speaks for one author where both sides have more of an n-gram than is
-usual, or both less. All else, mostly against one author, is shared out among n-grams by the squares
-of how far both sides depart from the usual. So an n-gram in which both depart alike speaks for one
-author, and one in which only one of them does, for two.
+A log Bayes factor consists of a product of both sides and a rest (`score.contributions`). The
+product is a sum over n-grams: it supports one author where both sides have more of an n-gram than
+usual, or both less. The rest, mostly against one author, is shared out among n-grams by the squared
+departures of both sides from the usual. So an n-gram in which both depart alike supports one
+author, and one in which only one side departs supports two.
 
-What is usual is known to a profile, where an n-gram has a dimension of its own, and the centre of
-the genre a value there. Another n-gram member takes the n-gram to be as far from usual as the
-profile does. Only n-grams that occur are looked at; what both sides avoid is not.
+The usual values are known in a profile, where an n-gram has its own dimension and the centre of the
+genre a value in it. For another n-gram member, an n-gram is taken to be as far from usual as in the
+profile. Only n-grams that occur are considered, not what both sides avoid.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from adhominem.verify.ngram_texts import (
     spans_of,
 )
 
-_CANDIDATES = 400  # that are put together where they stand in the same places
+_CANDIDATES = 400  # n-grams to be grouped where they occur in the same places
 _SHOWN = 30
-_EXAMPLES = 3  # of words with an n-gram, or of names
+_EXAMPLES = 3  # examples of words with an n-gram, or of names
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place in one of the texts of an explanation, in characters."""
+    """A span of characters in one of the texts of an explanation."""
 
     text: int  # index into the texts of the explanation
     start: int
@@ -50,43 +50,43 @@ class Place:
 
 @dataclass(frozen=True)
 class NgramContribution:
-    """An n-gram, and what it contributes together with others that stand in the same places."""
+    """An n-gram and its contribution, with that of others that occur in the same places."""
 
     ngram: str  # as it is shown to people
     channel: str  # characters, tokens, bigrams or shaped_bigrams
     contribution: float  # to the log Bayes factor, in nats
-    first: int  # how often it occurs in the texts of the first side
+    first: int  # number of occurrences in the texts of the first side
     second: int
-    first_rate: float  # the same for every 1,000 tokens
+    first_rate: float  # occurrences per 1,000 tokens
     second_rate: float
-    usual_rate: float  # as which it would be neither frequent nor rare, by the model
-    words: tuple[str, ...]  # some that it is part of, where it is a part of words
+    usual_rate: float  # the rate that the model takes to be neither high nor low
+    words: tuple[str, ...]  # examples of words that it is part of
     with_it: tuple[str, ...]  # the other n-grams in the same places, the strongest first
     places: tuple[Place, ...]
 
 
 @dataclass(frozen=True)
 class NgramContributions:
-    """What the n-grams that occur contribute."""
+    """The contributions of the n-grams that occur."""
 
     habits: tuple[NgramContribution, ...]  # the strongest first, whatever their sign
-    names: float  # what parts of names contribute in all
+    names: float  # total contribution of parts of names
     named: tuple[str, ...]  # some of the names, the most frequent first
-    all: float  # what all of them contribute
+    all: float  # total contribution
 
 
 @dataclass(frozen=True)
 class WeighedNgrams:
-    """The n-grams that occur in a comparison, in the order of their columns, and their parts."""
+    """The n-grams that occur in a comparison, sorted by column, with their contributions."""
 
     profile: NgramMember
-    columns: IntArray  # (n-grams,): of the profile
-    usual: FloatArray  # (n-grams,): what the centre of the genre has of each
+    columns: IntArray  # (n-grams,): of the profile's LEVs
+    usual: FloatArray  # (n-grams,): value of the genre's centre
     contributions: FloatArray  # (n-grams,): to the log Bayes factor, in nats
 
 
 def weigh_ngrams(comparison: Comparison) -> WeighedNgrams | None:
-    """What each n-gram contributes by itself; None without an n-gram profile."""
+    """The contribution of each single n-gram; None without an n-gram profile."""
     members = list(ngram_members(comparison))
     profile = next((member for member in members if member.encoder.is_profile), None)
     if profile is None:
@@ -100,7 +100,7 @@ def weigh_ngrams(comparison: Comparison) -> WeighedNgrams | None:
 
 
 def explain_ngrams(comparison: Comparison) -> NgramContributions | None:
-    """What n-grams contribute, and which most; None without an n-gram profile."""
+    """The contributions of n-grams, the strongest listed; None without an n-gram profile."""
     weighed = weigh_ngrams(comparison)
     if weighed is None:
         return None
@@ -116,7 +116,7 @@ def explain_ngrams(comparison: Comparison) -> NgramContributions | None:
     strongest = left[np.argsort(-np.abs(contributions[left]), kind="stable")[:_CANDIDATES]]
     ngrams = {at: profile.table.ngram(int(columns[at])) for at in strongest.tolist()}
     telling = np.array([(letters(ngram), ngram.channel == 1) for ngram in ngrams.values()])
-    telling = telling.reshape(-1, 2)  # (n-grams, 2), be there none but names
+    telling = telling.reshape(-1, 2)  # (n-grams, 2), even if all are names
     groups = group(occurrences, strongest[np.lexsort(-telling.T[::-1])])
     groups.sort(key=lambda members: -abs(contributions[members].sum()))
     tokens = (token for text in profile.texts for token in text.tokens)
@@ -132,14 +132,14 @@ def explain_ngrams(comparison: Comparison) -> NgramContributions | None:
 def _products(
     members: Sequence[NgramMember], profile: NgramMember, columns: IntArray, usual: FloatArray
 ) -> FloatArray:
-    """(n-grams,): what each of the profile's n-grams has in the product of both sides."""
+    """Each n-gram's part (n-grams,) of the product of both sides."""
     total = np.zeros(len(columns))
     for member in members:
         here = columns if member is profile else member.columns_of(profile.table, columns)
         known = here >= 0
         for text, of_profile in zip(member.texts, profile.texts, strict=True):
             above = of_profile.values[columns[known]] - usual[known]
-            # In units of what an n-gram has that occurs once: those differ between members.
+            # In units of the value of a single occurrence, which differs between members.
             units = np.maximum(of_profile.unit_values[columns[known]], 1e-12)
             levels = above / units * text.unit_values[here[known]]
             direction = member.contribution.directions[text.side][text.place]
@@ -148,7 +148,7 @@ def _products(
 
 
 def _squares(profile: NgramMember, columns: IntArray, usual: FloatArray) -> FloatArray:
-    """(n-grams,): the share of each in the squares of how far both sides are from the usual."""
+    """Each n-gram's share (n-grams,) of the squared departures of both sides from the usual."""
     part = profile.contribution
     sides = np.stack([-usual, -usual])  # (sides, n-grams)
     for text in profile.texts:
@@ -161,7 +161,7 @@ def _squares(profile: NgramMember, columns: IntArray, usual: FloatArray) -> Floa
 def _habit(
     weighed: WeighedNgrams, ngrams: Mapping[int, Ngram], members: list[int]
 ) -> NgramContribution:
-    """Some n-grams in the same places, named after the first, which shows most of them."""
+    """The joint contribution of n-grams in the same places, named after the first."""
     profile, usual, contributions = weighed.profile, weighed.usual, weighed.contributions
     first, *others = members
     ngram, column = ngrams[first], weighed.columns[first]

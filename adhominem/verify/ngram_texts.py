@@ -1,6 +1,6 @@
-"""The n-grams of the texts of a comparison: which occur, where, and which of them say the same.
+"""The n-grams of the texts of a comparison: which occur, where, and which coincide.
 
-Where "hils" and "… whilst" stand is always "whilst": that is one habit. And parts of names such as
+"hils" and "… whilst" always occur in "whilst": they are one habit. And parts of names such as
 "Eliz" are not habits at all: who is written about is not how somebody writes.
 """
 
@@ -29,37 +29,37 @@ _OPENING = frozenset("\"'“”‘’«»([{*_")  # after which a word may be th
 
 @dataclass(frozen=True)
 class NgramText:
-    """A text as an n-gram member sees it."""
+    """A text as an n-gram member reads it."""
 
     side: int
-    place: int  # among the texts of its side
-    text: str  # as it was given
+    place: int  # index among the texts of its side
+    text: str  # as given
     tokens: list[str]
     spans: IntArray  # (tokens, 2)
-    parts: int  # that it is read in, if it is long
-    values: FloatArray  # (columns,): what the LEV has of each n-gram
-    unit_values: FloatArray  # (columns,): what it would have of one that occurs once
-    # Of all occurrences; none are kept for a member without a profile, where they are not needed.
+    parts: int  # number of parts that a long text is read in
+    values: FloatArray  # (columns,): the LEV's value of each n-gram
+    unit_values: FloatArray  # (columns,): the value that a single occurrence gives
+    # All occurrences; empty for members without a profile, which do not need them.
     columns: IntArray  # sorted
-    places: IntArray  # the token that each is in, or begins with
+    places: IntArray  # the token that each is in or begins with
 
     def tokens_with(self, column: int) -> IntArray:
-        """The tokens that an n-gram is in, or begins with; twice if it is in one twice."""
+        """The tokens that an n-gram is in or begins with; repeated if it occurs in one twice."""
         begin, end = np.searchsorted(self.columns, [column, column + 1])
         return self.places[begin:end]
 
     def usual_counts(self, columns: IntArray, usual: FloatArray) -> FloatArray:
-        """(columns,): how often n-grams would be here if the LEV had so much of them as is usual.
+        """The counts (columns,) at which n-grams would have their usual values in this text.
 
-        One that half of the texts have once is there half a time.
+        An n-gram that half of the texts have once counts one half.
         """
         levels = np.maximum(usual, 0) / np.maximum(self.unit_values[columns], 1e-12)
-        # A value grows with the logarithm of a count, and a text of one part has one of each.
+        # A value grows with the logarithm of a count.
         return self.parts * np.where(levels < 1, levels, np.exp(np.minimum(levels, 20) - 1))
 
 
 class NgramMember:
-    """An n-gram encoder among the members, the texts of both sides, and what it contributes."""
+    """An n-gram member of the model, with the texts of both sides and its contribution."""
 
     def __init__(
         self, comparison: Comparison, member: Member, contribution: ProductContribution
@@ -96,11 +96,11 @@ class NgramMember:
 
     @cached_property
     def columns(self) -> IntArray:
-        """The columns of the n-grams that occur in any text, each once."""
+        """The columns of the n-grams that occur in any text, sorted and without repetition."""
         return np.unique(np.concatenate([text.columns for text in self.texts]))
 
     def columns_of(self, table: NgramTable, columns: IntArray) -> IntArray:
-        """(columns,): for those of another table, rising, or -1 where none occurs here."""
+        """The columns (columns,) for those of another table, sorted; -1 where none occurs here."""
         here = table.columns_in(self.table, columns)
         occurs = np.any([text.values[here] != 0 for text in self.texts], axis=0)
         return np.where((here >= 0) & occurs, here, -1)
@@ -114,7 +114,7 @@ def ngram_members(comparison: Comparison) -> Iterator[NgramMember]:
 
 
 def shown(ngram: Ngram) -> str:
-    """An n-gram as people can read it: a dot for the edge of a word, ... for any other word."""
+    """An n-gram in readable form: a dot for the edge of a word, ... for any other word."""
     if ngram.channel == 0:
         return ngram.parts[0].replace(START, "·").replace(END, "·")
     return " ".join(_shown_symbol(part) for part in ngram.parts)
@@ -134,7 +134,7 @@ def _shown_symbol(symbol: str) -> str:
 
 
 def letters(ngram: Ngram) -> int:
-    """How many characters an n-gram shows: none of a word that is masked, or only has a shape."""
+    """The number of characters that an n-gram shows: none for masked words and shapes."""
     if ngram.channel == 0:
         return len(ngram.parts[0].strip(START + END))
     return sum(
@@ -143,7 +143,7 @@ def letters(ngram: Ngram) -> int:
 
 
 def spans_of(ngram: Ngram, text: NgramText, tokens: IntArray) -> list[tuple[int, int]]:
-    """Where an n-gram stands, in characters."""
+    """The spans of an n-gram in some tokens of a text, in characters."""
     spans: list[tuple[int, int]] = []
     for at in np.unique(tokens).tolist():
         start, end = int(text.spans[at, 0]), int(text.spans[at, 1])
@@ -157,9 +157,9 @@ def spans_of(ngram: Ngram, text: NgramText, tokens: IntArray) -> list[tuple[int,
 
 
 def inside(gram: str, token: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Where a character n-gram stands in a token with this span.
+    """The spans of a character n-gram in a token with this span.
 
-    Where normalisation has changed the length of the token, it is the whole token.
+    If normalisation has changed the length of the token, it is the whole token.
     """
     marked = f"{START}{token}{END}"
     if end - start != len(token) or gram not in marked:
@@ -175,16 +175,16 @@ def inside(gram: str, token: str, start: int, end: int) -> list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Occurrences:
-    """Where some n-grams stand: the tokens of all texts are numbered in a row."""
+    """The occurrences of some n-grams, with tokens numbered across all texts."""
 
     tokens: int
-    ngram: IntArray  # (occurrences,): by its number, in rising order
-    token: IntArray  # (occurrences,): the one that it is in, or begins with
-    is_pair: BoolArray  # (n-grams,): whether it takes two tokens
+    ngram: IntArray  # (occurrences,): index of the n-gram, sorted
+    token: IntArray  # (occurrences,): the token that it is in or begins with
+    is_pair: BoolArray  # (n-grams,): whether it spans two tokens
 
     @classmethod
     def of(cls, texts: Sequence[NgramText], columns: IntArray, is_pair: BoolArray) -> Occurrences:
-        """Where the n-grams with these rising columns stand; each once in a token."""
+        """The occurrences of the n-grams with these sorted columns, at most one per token."""
         starts = np.cumsum([0, *(len(text.tokens) for text in texts)])
         both = []
         for text, start in zip(texts, starts[:-1], strict=True):
@@ -193,42 +193,42 @@ class Occurrences:
             both.append(np.stack([at[known], start + text.places[known]]))
         ngram, token = np.concatenate(both, axis=1)
         tokens = max(int(starts[-1]), 1)
-        # As one number each: NumPy sorts numbers many times as fast as pairs of them.
+        # As single numbers, which NumPy sorts many times as fast as pairs.
         ngram, token = np.divmod(np.unique(ngram * tokens + token), tokens)
         return cls(tokens, ngram, token, is_pair)
 
     def counts(self) -> IntArray:
-        """(n-grams,): in how many places each stands."""
+        """The number of occurrences (n-grams,) of each n-gram."""
         return np.bincount(self.ngram, minlength=len(self.is_pair))
 
     def share_in(self, marked: BoolArray) -> FloatArray:
-        """(n-grams,): the share of its places where a token is marked; `marked` is (tokens,)."""
+        """The share (n-grams,) of occurrences in marked tokens; `marked` is (tokens,)."""
         second = np.append(marked[1:], False)
         here = marked[self.token] | (self.is_pair[self.ngram] & second[self.token])
         inside = np.bincount(self.ngram, here, minlength=len(self.is_pair))
         return np.asarray(inside / np.maximum(self.counts(), 1))
 
     def tokens_of(self, ngram: int) -> IntArray:
-        """The tokens that an n-gram begins in, rising."""
+        """The tokens that an n-gram begins in, sorted."""
         begin, end = np.searchsorted(self.ngram, [ngram, ngram + 1])
         return self.token[begin:end]
 
 
 class _Groups:
-    """N-grams that stand where the first of their group does.
+    """Groups of n-grams that occur where the first of their group does.
 
-    Of each token it is known which groups have a place there, so that an n-gram is held against
-    those alone that it meets.
+    For each token the groups that occur there are known, so that an n-gram is compared only with
+    groups that it meets.
     """
 
     def __init__(self) -> None:
-        self.ngrams: list[list[int]] = []  # of each group
-        self.sizes: list[int] = []  # tokens that the first n-gram of each begins in
-        # For n-grams of one token, and for pairs: of each token, the groups that have it.
+        self.ngrams: list[list[int]] = []  # per group
+        self.sizes: list[int] = []  # per group: number of tokens in which its first n-gram begins
+        # For n-grams of one token, and for pairs: the groups in each token.
         self._at: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
 
     def holding(self, first: list[int], is_pair: bool) -> list[int]:
-        """The groups whose places are nearly all of an n-gram's, which begins in these tokens."""
+        """The groups that contain nearly all occurrences of an n-gram, which begins in `first`."""
         if not first:
             return list(range(len(self.ngrams)))
         at = self._at[is_pair]
@@ -236,7 +236,7 @@ class _Groups:
         return [group for group, times in met.items() if times >= _SAME * len(first)]
 
     def begin(self, ngram: int, first: list[int], is_pair: bool) -> None:
-        """Two pairs of words must begin in the same place; a word may be either of a pair."""
+        """Begin a group; pairs of words must begin in the same token, a word may be in either."""
         group = len(self.ngrams)
         self.ngrams.append([ngram])
         self.sizes.append(len(first))
@@ -248,9 +248,9 @@ class _Groups:
 
 
 def group(occurrences: Occurrences, ngrams: IntArray) -> list[list[int]]:
-    """N-grams by their numbers, those together that stand where the first of them does.
+    """Groups of n-grams, by index, that occur where the first of the group does.
 
-    Each is with the rarest of those before it that stand wherever it does, or begins a new group.
+    Each n-gram joins the rarest earlier group that occurs wherever it does, or begins a new one.
     """
     groups = _Groups()
     for ngram in ngrams.tolist():
@@ -265,15 +265,15 @@ def group(occurrences: Occurrences, ngrams: IntArray) -> list[list[int]]:
 
 
 def are_names(occurrences: Occurrences, names: BoolArray) -> BoolArray:
-    """(n-grams,): whether nearly all their places are in tokens that are `names` (tokens,)."""
+    """Whether nearly all occurrences of an n-gram (n-grams,) are in `names` (tokens,)."""
     return np.asarray(occurrences.share_in(names) >= _NAMED)
 
 
 def name_tokens(texts: Sequence[NgramText], frequent: Sequence[str]) -> BoolArray:
-    """(tokens,): whether each token of the texts seems to be a name, or of a name.
+    """Whether each token (tokens,) of the texts seems to be a name or part of one.
 
-    That is a capitalised word within a sentence, or one anywhere that is not among the `frequent`
-    types. A word that these texts also have in small letters is not a name, nor is a frequent
+    Names are capitalised words within a sentence, or anywhere if they are not among the `frequent`
+    types. A word that also occurs in lower case in these texts is not a name, nor is a frequent
     one in capitals.
     """
     known, types = set(frequent), {token for text in texts for token in text.tokens}
@@ -297,7 +297,7 @@ def name_tokens(texts: Sequence[NgramText], frequent: Sequence[str]) -> BoolArra
 
 
 def _begin_sentences(text: NgramText) -> Iterator[bool]:
-    """Whether each token may be the first of a sentence, of a line, or of what somebody says."""
+    """For each token, whether it may begin a sentence, a line, or direct speech."""
     before, end = ".", 0
     for token, (start, stop) in zip(text.tokens, text.spans.tolist(), strict=True):
         sign = not any(map(str.isalnum, before)) and before[-1] in _ENDS | _OPENING

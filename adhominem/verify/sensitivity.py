@@ -1,24 +1,24 @@
-"""What a log Bayes factor depends on: the conditions of the comparison, and the texts at hand.
+"""Sensitivity: how a log Bayes factor depends on the conditions and on the texts at hand.
 
-On the conditions (`influences`): for each of them the log Bayes factor is computed once more, as if
-that had been another and all else the same: a genre that the model does not know, texts of usual
-length with the same LEVs, one text against one, no population. Bounds are left out, since at a
-bound nothing would change anything.
+Conditions (`influences`): for each condition the log Bayes factor is computed once more as if only
+that condition were different: a genre that the model does not know, texts of usual length with the
+same LEVs, one text against one, no population. Bounds are left out, since at a bound nothing would
+change.
 
-On the passages of the texts, by a bootstrap (`bootstrap_interval`): the passages of each text are
-drawn again with replacement, and all is computed again. A text drawn so has fewer different
-passages than the real one, and its LEV is noisier, so the drawn Bayes factors tend to lie on one
-side of the real one. What counts is their spread: the interval lies around the real one, and
-reaches to each side in proportion to how far the draws lie from their median.
+Passages (`bootstrap_interval`): the passages of each text are resampled with replacement, and
+everything is computed again. A resampled text has fewer different passages than the real one and a
+noisier LEV, so the resampled Bayes factors tend to lie on one side of the real one. Only their
+spread is used: the interval lies around the real Bayes factor and reaches to each side in
+proportion to how far the draws lie from their median.
 
-The draws alone are too sure. Passages of one stretch of text have a subject and a mood in common,
-which drawing them again does not change, and an n-gram drawn twice counts for less than two. When
-both texts are halved, the Bayes factors of the first and of the second halves differ about 1.6
-times as much as the draws let expect (`benchmarks/interval.py`). So the interval is that many times
-as wide. Drawing blocks of neighbouring passages does not make up for it.
+The draws alone are too narrow. Neighbouring passages share a subject and a mood, which resampling
+does not change, and an n-gram drawn twice counts for less than two. When both texts are halved, the
+Bayes factors of the first and of the second halves differ about 1.6 times as much as the draws
+suggest (`benchmarks/interval.py`). So the interval is widened by this factor. Drawing blocks of
+neighbouring passages does not make up for it.
 
-On the texts of the population, by halves of it: all is computed again with each of them. On single
-texts of a side that has several, by leaving out each in turn.
+Population (`population_sensitivity`): everything is computed again with halves of it. Single texts
+(`text_sensitivity`): each text of a side with several is left out in turn.
 """
 
 from __future__ import annotations
@@ -38,39 +38,39 @@ from adhominem.verify.comparison import Comparison
 from adhominem.verify.verification import Likeness
 
 DRAWS = 200
-WIDENED = 1.6  # times as far as the draws: see above
+WIDENED = 1.6  # factor by which the interval is wider than the draws: see above
 _LEVEL = 0.95
-_FEWEST_PASSAGES = 4  # of each text: fewer tell nothing of their spread
-_LEVS_AT_ONCE = 128  # of drawn texts, in memory
+_FEWEST_PASSAGES = 4  # per text: fewer do not show their spread
+_LEVS_AT_ONCE = 128  # resampled texts in memory
 _HALVES = 10
 _LOG_10 = float(np.log(10))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Influence:
-    """A condition of a comparison, and what it did to the number."""
+    """A condition of a comparison and its effect on the log10 Bayes factor."""
 
     name: str
-    value: str  # what it was, in words
-    instead_of: str  # what the number is held against; empty where it did nothing
-    change: float | None  # of the log10 Bayes factor; None where there is nothing to tell
+    value: str  # the condition, in words
+    instead_of: str  # the condition compared with; empty without an effect
+    change: float | None  # of the log10 Bayes factor; None without an effect
 
 
 def influences(comparison: Comparison, likeness: Likeness | None) -> tuple[Influence, ...]:
-    """What each condition of a comparison did to its log10 Bayes factor, before the bounds.
+    """The effect of each condition of a comparison on its log10 Bayes factor without bounds.
 
-    `likeness` is that of the texts to those of training, as a `Verification` has it. The changes
-    need not add up: what one condition does depends on the others.
+    `likeness` is that of the texts to the training texts, as a `Verification` has it. The changes
+    need not add up: the effect of one condition depends on the others.
     """
     return (
-        _of_genre(comparison, likeness),
-        _of_length(comparison),
-        _of_texts(comparison),
-        _of_population(comparison),
+        _genre_influence(comparison, likeness),
+        _length_influence(comparison),
+        _texts_influence(comparison),
+        _population_influence(comparison),
     )
 
 
-def _of_genre(comparison: Comparison, likeness: Likeness | None) -> Influence:
+def _genre_influence(comparison: Comparison, likeness: Likeness | None) -> Influence:
     if comparison.used is not None:
         return _without_effect("Genre", "that of the population")
     if likeness is None or not likeness.genres:
@@ -86,7 +86,7 @@ def _of_genre(comparison: Comparison, likeness: Likeness | None) -> Influence:
     )
 
 
-def _of_length(comparison: Comparison) -> Influence:
+def _length_influence(comparison: Comparison) -> Influence:
     first, second = comparison.levs
     tokens = np.exp(min(float(levs[:, -1].mean()) for levs in comparison.levs))
     value = f"{tokens:,.0f} words and marks a text"
@@ -102,12 +102,12 @@ def _of_length(comparison: Comparison) -> Influence:
 
 
 def _usual(levs: Levs) -> Levs:
-    """The same LEVs (texts, lev_size), as if they were those of texts of usual length."""
+    """A copy of LEVs (texts, lev_size) in which all texts have the usual length."""
     *parts, log_tokens = levs.parts
     return Levs((*parts, np.full_like(log_tokens, np.log(USUAL_TOKENS))))
 
 
-def _of_texts(comparison: Comparison) -> Influence:
+def _texts_influence(comparison: Comparison) -> Influence:
     first, second = comparison.levs
     value = f"{len(first):,} against {len(second):,}"
     if len(first) == len(second) == 1:
@@ -122,7 +122,7 @@ def _of_texts(comparison: Comparison) -> Influence:
     )
 
 
-def _of_population(comparison: Comparison) -> Influence:
+def _population_influence(comparison: Comparison) -> Influence:
     given, used = comparison.population, comparison.used
     if used is None:
         value = "none" if given is None else f"{given.texts:,} texts of another genre, not used"
@@ -143,22 +143,22 @@ def _without_effect(name: str, value: str) -> Influence:
 def _factors(
     scorer: Scorer, first: Sides, second: Sides, population: Population | None = None
 ) -> FloatArray:
-    """(pairs,): the log Bayes factors without bounds."""
+    """The log Bayes factors (pairs,) without bounds."""
     return scorer.unbounded(scorer.scores(first, second, population))
 
 
 def _change(comparison: Comparison, others: FloatArray) -> float:
-    """What the log10 Bayes factor is beyond the mean of those (pairs,) of other conditions."""
+    """The difference of the log10 Bayes factor from the mean of `others` (pairs,)."""
     return (comparison.log_bayes_factor - float(others.mean())) / _LOG_10
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where the log Bayes factor may well lie, in nats, without bounds."""
+    """A bootstrap interval of the log Bayes factor, in nats, without bounds."""
 
     low: float
     high: float
-    level: float  # share of the draws that it holds before it is widened
+    level: float  # share of the draws inside, before it is widened
     draws: int
     seed: int
 
@@ -170,7 +170,7 @@ def bootstrap_interval(
     seed: int = 0,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> Interval | None:
-    """The interval over passages; None where a text has too few of them."""
+    """The bootstrap interval over passages; None if a text has too few of them."""
     passages = [[len(comparison.passages(text)) for text in side] for side in comparison.sides]
     if min(map(min, passages)) < _FEWEST_PASSAGES:
         return None
@@ -179,15 +179,15 @@ def bootstrap_interval(
     batches: list[FloatArray] = []
     for at in range(0, draws, at_once):
         count = min(at_once, draws - at)
-        drawn = []  # of each side: (draws, texts, lev_size)
+        drawn = []  # per side: (draws, texts, lev_size)
         for side, counts in zip(comparison.sides, passages, strict=True):
-            of_side = []
+            variants = []
             for text, number in zip(side, counts, strict=True):
                 even = np.full(number, 1 / number)
                 times = rng.multinomial(number, even, size=count)  # (draws, passages)
-                of_side.append(comparison.vary(text, times))
-            drawn.append(np.stack(of_side, axis=1))
-        batches.append(comparison.of_pairs(list(drawn[0]), list(drawn[1])))
+                variants.append(comparison.vary(text, times))
+            drawn.append(np.stack(variants, axis=1))
+        batches.append(comparison.log_bayes_factors(list(drawn[0]), list(drawn[1])))
         on_progress((at + count) / draws)
     values = np.concatenate(batches)
     tails = (1 - _LEVEL) / 2
@@ -200,20 +200,20 @@ def bootstrap_interval(
 class Sensitivity:
     """The log Bayes factors with parts of the population, in nats, within the bounds."""
 
-    texts: int  # of each part
-    left_out: int  # texts; 1 where each was left out in turn
-    log_bayes_factors: tuple[float, ...]  # rising
+    texts: int  # in each part
+    left_out: int  # number of texts; 1 if each was left out in turn
+    log_bayes_factors: tuple[float, ...]  # sorted
 
     @property
     def median(self) -> float:
-        """The log Bayes factor in the middle."""
+        """The median of the log Bayes factors."""
         return float(np.median(self.log_bayes_factors))
 
 
 def text_sensitivity(comparison: Comparison) -> tuple[float, ...]:
-    """The log Bayes factors, rising and within bounds, with each text of a side left out in turn.
+    """The log Bayes factors, sorted and within bounds, with each text of a side left out in turn.
 
-    A side of one text stays as it is; there are none if both sides are such.
+    A side with one text stays as it is; the result is empty if both sides have one text.
     """
     first, second = comparison.levs
     variants = [(rest, second) for rest in _without_each(first)]
@@ -226,15 +226,15 @@ def text_sensitivity(comparison: Comparison) -> tuple[float, ...]:
 
 
 def population_sensitivity(comparison: Comparison, *, seed: int = 0) -> Sensitivity | None:
-    """What the comparison comes to with random halves of the population's texts.
+    """The log Bayes factors of a comparison with random halves of the population's texts.
 
-    Of few texts, each is left out in turn. None where no population was used, or one of so few
-    texts that none can be left out. Of a very large population, the texts kept in it stand for all.
+    In a small population, each text is left out in turn. None without a population, or with one too
+    small for that. A very large population is represented by the texts kept in it.
     """
     if comparison.used is None:
         return None
     levs = np.asarray(comparison.used.cohort)
-    # In an order of their own, so that the parts do not depend on the names of files.
+    # In a canonical order, so that the parts do not depend on file names.
     levs = levs[sorted(range(len(levs)), key=lambda at: levs[at].tobytes())]
     parts = _parts(len(levs), seed)
     if not parts:
@@ -248,7 +248,7 @@ def population_sensitivity(comparison: Comparison, *, seed: int = 0) -> Sensitiv
 
 
 def _parts(texts: int, seed: int) -> list[IntArray]:
-    """The texts of each part of a population, by number; none of too small a population."""
+    """The texts of each part of a population, by index; no parts if it is too small."""
     if texts >= 2 * FEWEST:
         rng = np.random.default_rng(seed)
         return [np.sort(rng.permutation(texts)[: texts // 2]) for _ in range(_HALVES)]
@@ -258,6 +258,6 @@ def _parts(texts: int, seed: int) -> list[IntArray]:
 
 
 def _without_each(levs: Levs) -> list[Levs]:
-    """The LEVs of a side without each text in turn; a single one is not left out."""
+    """The LEVs of a side without each text in turn; a single text is not left out."""
     places = np.arange(len(levs))
     return [levs[places != at] for at in places] if len(levs) > 1 else []

@@ -1,4 +1,4 @@
-"""What a comparison of two sides came to, and what it was made from."""
+"""The result of a comparison of two sides, and the material that it rests on."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 _LOG_10 = float(np.log(10))
 
-_MOSTLY = 0.5  # share of a genre from which on the texts count as of this genre
-_ANY_GENRE = "*"  # the texts are like the training texts, but of no one genre
+_MOSTLY = 0.5  # smallest share of a genre for the texts to count as of it
+_ANY_GENRE = "*"  # the texts resemble the training texts, but no single genre
 
 
 @dataclass(frozen=True)
-class Material:
-    """A text that was compared."""
+class ComparedDocument:
+    """The name, length and SHA-256 of a text that was compared."""
 
     name: str
     tokens: int
@@ -39,13 +39,13 @@ class Material:
 class Side:
     """All texts of one side, by one author."""
 
-    documents: tuple[Material, ...]  # also those that are copies of others
-    tokens: int  # of the different texts
+    documents: tuple[ComparedDocument, ...]  # including copies of others
+    tokens: int  # in the distinct texts
 
 
 @dataclass(frozen=True)
 class PopulationUse:
-    """The relevant population of a comparison, and what the comparison would be without it."""
+    """The size of the population, and the log10 Bayes factor without it."""
 
     texts: int
     log10_bayes_factor_without: float
@@ -53,26 +53,26 @@ class PopulationUse:
 
 @dataclass(frozen=True)
 class Likeness:
-    """How like the training texts the texts at hand are."""
+    """The similarity of the compared texts to the training texts."""
 
-    genres: dict[str, float]  # shares of each genre in what they look like
-    atypicality: float  # of the least typical text: 99% of the training texts are below 1
+    genres: dict[str, float]  # probability of each genre
+    atypicality: float  # of the least typical text; 99% of the training texts are below 1
     described: dict[str, str] = field(
         default_factory=dict
     )  # the genres in words, if the model says
 
     @property
     def likest(self) -> tuple[str, float]:
-        """The genre that the texts are most like, and its share; none if no genre is known."""
+        """The most probable genre and its probability; an empty name if no genre is known."""
         return max(self.genres.items(), key=lambda row: row[1], default=("", 0.0))
 
     def name(self, genre: str) -> str:
-        """A genre as people call it."""
+        """The everyday name of a genre."""
         return self.described.get(genre, genre)
 
     @property
     def how_far(self) -> str:
-        """How far the texts are from those of training, in words."""
+        """How far the texts are from the training texts, in words."""
         if self.atypicality > 1:
             return f"{self.atypicality:.1f} times as far from them as nearly all training texts"
         share = f"{self.atypicality:.1f} of the limit"
@@ -80,7 +80,7 @@ class Likeness:
 
     @property
     def sentence(self) -> str:
-        """What a comparison without a population rests on, without a full stop."""
+        """What a comparison without a population rests on, as a sentence without a full stop."""
         genre, share = self.likest
         return (
             "No population was given: of the genres that the model knows, these are most like "
@@ -89,11 +89,11 @@ class Likeness:
 
 
 def guessed_genre(likeness: Likeness | None) -> str:
-    """The genre that the model takes the texts for, as `Validation.like` has it.
+    """The genre that the model takes the texts for, as in `Validation.like`.
 
-    Empty where the texts are unlike all that it knows.
+    Empty if the texts are unlike all known genres.
     """
-    if likeness is None or not likeness.genres:  # it knows no genres: all cases are alike to it
+    if likeness is None or not likeness.genres:  # without genres, all cases are alike
         return _ANY_GENRE
     if likeness.atypicality > 1:
         return ""
@@ -102,7 +102,7 @@ def guessed_genre(likeness: Likeness | None) -> str:
 
 
 def in_words(conditions: Conditions) -> str:
-    """The conditions of one comparison."""
+    """The conditions of one comparison, in words."""
     first, second = conditions.texts[0].astype(int).tolist()
     tokens = float(np.exp(conditions.log_tokens[0].min()))
     population = int(conditions.population[0])
@@ -115,7 +115,7 @@ def in_words(conditions: Conditions) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
-    """How strong the evidence is that one person wrote both sides, and what to beware of."""
+    """The strength of the evidence that one person wrote both sides, with all cautions."""
 
     log_bayes_factor: float  # in nats
     log10_bayes_factor: float
@@ -123,27 +123,27 @@ class Verification:
     lower_bound: float | None  # of the log10 Bayes factor under these conditions; None: no bounds,
     upper_bound: float | None  # since the model is not calibrated
     conditions: str  # in words
-    reach: str  # what the bounds are in words; empty without any
-    probability_same_author: float  # with the prior below, and no other
+    reach: str  # the bounds in words; empty without bounds
+    probability_same_author: float  # under the prior below only
     prior_same_author: float
     decision: str
     reason: str
-    population: PopulationUse | None  # what it did to the Bayes factor
-    likeness: Likeness | None  # of the texts to those of training
+    population: PopulationUse | None  # its effect on the Bayes factor
+    likeness: Likeness | None  # of the texts to the training texts
     warnings: tuple[Caution, ...]
     model: str
-    model_sha256: str  # of all that the number depends on
+    model_sha256: str  # of all files that the result depends on
     version: str  # of AdHominem
     first: Side
     second: Side
 
     @property
     def states(self) -> bool:
-        """Whether a statement is made: nothing stands in the way of a decision."""
+        """Whether a statement is made: no caution blocks a decision."""
         return not any(caution.blocks_decision for caution in self.warnings)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings, with the version of the schema."""
+        """The result as plain lists, numbers and strings, with the version of the schema."""
         return with_schema(self)
 
 
@@ -154,7 +154,7 @@ def verification_of(
     delta: float = 0.125,
     scale: VerbalScale | None = None,
 ) -> Verification:
-    """What a comparison comes to, in numbers and in words: see `Verifier.verify`."""
+    """The verification of a comparison, in numbers and in words: see `Verifier.verify`."""
     population, scored = comparison.population, comparison.scored
     first, second = comparison.levs
     factor = float(scored.log_bayes_factor[0])
@@ -212,7 +212,7 @@ def verification_of(
 
 
 def _examined(verifier: Verifier, comparison: Comparison) -> list[list[ExaminedText]]:
-    """The texts of both sides, and what is found when each is looked at by itself."""
+    """The texts of both sides, each examined by itself."""
     texts = [text.exhibit for text in comparison.texts]
     tokens = [text.tokens(verifier.lead).tokens for text in comparison.texts]
     copies = [text.copies for text in comparison.texts]
@@ -224,7 +224,7 @@ def _examined(verifier: Verifier, comparison: Comparison) -> list[list[ExaminedT
 def _likeness(
     verifier: Verifier, comparison: Comparison, examined: Sequence[Sequence[ExaminedText]]
 ) -> Likeness | None:
-    """How like the training texts those of both sides are; None where that is not known."""
+    """The similarity of both sides to the training texts; None if the model cannot say."""
     if verifier.lead.typicality is None or verifier.lead.genres is None:
         return None
     most = max(text.atypicality for side in examined for text in side)
@@ -234,7 +234,7 @@ def _likeness(
 
 def _side(texts: Sequence[ExaminedText]) -> Side:
     documents = tuple(
-        Material(exhibit.document.id, len(text.tokens), exhibit.sha256)
+        ComparedDocument(exhibit.document.id, len(text.tokens), exhibit.sha256)
         for text in texts
         for exhibit in (text.exhibit, *text.copies)
     )

@@ -1,4 +1,4 @@
-"""The whole chain as one object: texts to LEVs to a log Bayes factor to what it means."""
+"""The whole chain as one object: from texts to LEVs to a log Bayes factor and its meaning."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from adhominem.model.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.model.layout import MACHINE
 from adhominem.model.member import Member, make_members
 from adhominem.pairs.passages import Hashes, TakenOut, without_recurring, without_shared
-from adhominem.paper.runtime import Encoded
+from adhominem.paper.runtime import NetworkOutput
 from adhominem.paper.two_covariance import squared_distance
 from adhominem.score.calibration import Calibration
 from adhominem.score.decision import VerbalScale
 from adhominem.score.genres import Group
 from adhominem.score.machine import MachineLook
-from adhominem.score.population import Population, each_once
+from adhominem.score.population import Population, distinct_levs
 from adhominem.score.products import Sides
 from adhominem.score.prose import Prose
 from adhominem.score.scorer import Scorer
@@ -73,12 +73,12 @@ class Verifier:
         machine_look: MachineLook | None = None,
         changed: bool = False,
     ) -> None:
-        """`members` come from `make_members`; `lead` is the one that speaks for all.
+        """Make a verifier from members, as `make_members` returns them.
 
-        Genres, typicality and tokens are taken from it. `validation` are cases of known authors
-        that the model was tried on, and `evidence` is what its calibration rests on, without a
-        population and with one. `prose` tells whether a text is running prose, `machine_look`
-        whether a machine may have written it. `changed`: the members have, since they were
+        Genres, typicality and tokens are taken from the member `lead`. `validation` are cases of
+        known authors that the model was tested on, and `evidence` is what its calibration rests on,
+        without and with a population. `prose` recognises running prose, `machine_look` text that a
+        machine may have written. `changed` is whether the members have changed since they were
         calibrated.
         """
         if not members:
@@ -112,22 +112,22 @@ class Verifier:
 
     @property
     def calibration(self) -> Calibration | None:
-        """What was learnt from cases of known authors; None before a model is calibrated."""
+        """The calibration of the model; None if it is not calibrated."""
         return self.scorer.calibration
 
     @property
     def member_names(self) -> list[str]:
-        """The names of the members' folders; of a single model, its own."""
+        """The names of the members' folders; for a single model, the name of its folder."""
         return [member.name for member in self.members]
 
     @property
     def genres(self) -> tuple[str, ...]:
-        """The genres that the model knows, if any: it was trained on most of them."""
+        """The genres that the model knows, if any; it was trained on most of them."""
         return () if self.lead.genres is None else self.lead.genres.names
 
     @property
     def lev_size(self) -> int:
-        """The size of a LEV: those of the members in a row, and the logarithm of its tokens."""
+        """The size of a LEV: that of all members, plus one for the logarithm of its tokens."""
         return self.scorer.lev_size
 
     def verify(
@@ -140,12 +140,12 @@ class Verifier:
         delta: float = 0.125,
         scale: VerbalScale | None = None,
     ) -> Verification:
-        """Compare two sides, each a text or several by one author.
+        """The strength of the evidence that two sides, each one or several texts, share an author.
 
-        `prior_same_author` is yours to state: the texts do not give it. Within 0.5 ± `delta` the
-        probability is too close to call. Several texts of a side are weighed together by the
-        three-level model, not joined. A `population` is made of texts of the same genre as those
-        compared: see `population`.
+        `prior_same_author` must come from you: the texts do not contain it. Within 0.5 ± `delta`
+        the probability is too close to call. Several texts of a side are combined by the
+        three-level model, not concatenated. A `population` is made of texts of the same genre as
+        those compared: see `population`.
         """
         comparison = self.compare(first, second, population)
         return self.judge(comparison, prior_same_author, delta, scale)
@@ -158,10 +158,11 @@ class Verifier:
         *,
         attention: bool = False,
     ) -> Comparison:
-        """Tokenize and encode each text once; with `attention`, keep the networks' attention.
+        """The comparison of two sides; with `attention`, it keeps the networks' attention.
 
-        A text that a side has several times, under whatever names, counts once. Passages that both
-        sides have, or that recur in the population, are taken out.
+        Each text is tokenized and encoded once. A text that a side has several times, under
+        whatever names, counts once. Passages that both sides have, or that recur in the population,
+        are removed.
         """
         return self.compare_all([(first, second)], population, attention=attention)[0]
 
@@ -172,7 +173,7 @@ class Verifier:
         *,
         attention: bool = False,
     ) -> list[Comparison]:
-        """Compare several pairs of sides: see `compare`. All are encoded and scored together."""
+        """The comparisons of several pairs of sides, encoded and scored together: see `compare`."""
         tokenized = [
             self._tokenized([exhibits_of(one, "first"), exhibits_of(other, "second")], population)
             for one, other in pairs
@@ -181,7 +182,7 @@ class Verifier:
         rows = [row for both in sides for side in both for row in side]
         documents = [exhibits[0].document for exhibits, _ in rows]
         tokens = [tokens_by for _, tokens_by in rows]
-        attended: list[tuple[Encoded | None, ...]] = [(None,) * len(self.members)] * len(rows)
+        attended: list[tuple[NetworkOutput | None, ...]] = [(None,) * len(self.members)] * len(rows)
         if attention:
             levs, attended = self._encoding.attend(documents, tokens)
         else:
@@ -217,7 +218,7 @@ class Verifier:
         delta: float = 0.125,
         scale: VerbalScale | None = None,
     ) -> Verification:
-        """What a comparison comes to, in numbers and in words: see `verify`."""
+        """The verification of a comparison, in numbers and in words: see `verify`."""
         return verification_of(self, comparison, prior_same_author, delta, scale)
 
     def examine(
@@ -227,9 +228,9 @@ class Verifier:
         levs: Levs,
         copies: Sequence[Sequence[Exhibit]] | None = None,
     ) -> list[ExaminedText]:
-        """What is found when texts are looked at one by one, by tokens, LEVs and characters.
+        """The texts, each examined by its tokens, LEV and characters.
 
-        `copies` are texts of the same side, with the same tokens as each of them.
+        `copies` are, for each text, others of the same side with the same tokens.
         """
         atypicality = self.atypicality(levs) if self.prose is None else np.zeros(len(exhibits))
         machine_written = self.looks_machine_written(levs)
@@ -249,9 +250,9 @@ class Verifier:
         return examined
 
     def misleading(self, likeness: Likeness | None = None) -> list[MisleadingRates]:
-        """How often it misleads without a population: in the genre guessed, and in unknown ones.
+        """The rates of misleading evidence without a population, in the guessed and unknown genres.
 
-        The guess may be wrong, and then the number errs the other way.
+        If the guess is wrong, the result errs in the other direction.
         """
         if self.validation is None:
             return []
@@ -265,29 +266,28 @@ class Verifier:
         tokens: Sequence[TokensBy] | None = None,
         on_documents: Callable[[int], None] = lambda count: None,
     ) -> Levs:
-        """(documents, lev_size): the LEVs of texts, each a string or a Document with its topic.
+        """The LEVs (documents, lev_size) of texts, each a string or a Document with its topic.
 
-        NumPy takes them for an array, and `np.asarray` makes them a plain one. A text that is there
-        several times is encoded once. `tokens` are those of each text, by tokenizer, if they are
-        known already.
+        NumPy treats them as an array; `np.asarray` makes them a dense one. Repeated texts are
+        encoded once. `tokens` are those of each text by tokenizer, if it is tokenized already.
         """
         texts = [Document(text=text) if isinstance(text, str) else text for text in documents]
         return self._encoding.encode_all(texts, tokens, self.kept, on_documents)
 
     def begin(self, documents: Sequence[Document]) -> Begun:
-        """Begin to encode a few documents, for a process that has a GPU to finish it."""
+        """A few documents, partly encoded, for a process with a GPU to finish."""
         return self._encoding.begin(documents)
 
     def finish(self, begun: Sequence[Begun]) -> Levs:
-        """(documents, lev_size): the LEVs of documents that other processes have begun."""
+        """The LEVs (documents, lev_size) of documents that other processes have begun to encode."""
         return self._encoding.finish(begun)
 
     def _tokenized(
         self, sides: Sequence[Sequence[Exhibit]], population: Population | None
     ) -> tuple[list[list[tuple[list[Exhibit], TokensBy]]], TakenOut]:
-        """The different texts of each side: all exhibits of each, and its tokens by tokenizer.
+        """The distinct texts of each side: the exhibits of each text, and its tokens by tokenizer.
 
-        What they share, or what recurs in the population, is taken out before.
+        Passages that they share, or that recur in the population, are removed before.
         """
         tokenized = []
         whole = [[exhibit.document for exhibit in side] for side in sides]
@@ -311,7 +311,7 @@ class Verifier:
     def encode_pairs(
         self, pairs: Sequence[Pair], *, on_documents: Callable[[int], None] = lambda count: None
     ) -> tuple[Levs, Levs]:
-        """Twice (pairs, lev_size): the LEVs of the first and of the second documents."""
+        """The LEVs (pairs, lev_size) of the first documents, and of the second documents."""
         cut = (without_shared([[pair.first], [pair.second]])[0] for pair in pairs)
         documents = [document for sides in cut for side in sides for document in side]
         levs = self.encode(documents, on_documents=on_documents)
@@ -323,10 +323,10 @@ class Verifier:
         *,
         on_documents: Callable[[int], None] = lambda count: None,
     ) -> Population:
-        """The relevant population: texts of the genre that is to be compared, by anybody.
+        """The relevant population: texts by anybody, of the genre that is to be compared.
 
-        Better many (50 or more), and none of the texts that are compared; but where these are many
-        themselves, they can be their own population.
+        Preferably 50 texts or more, without those that are compared; but many texts that are
+        compared with each other can be their own population.
         """
         texts = [Document(text=text) if isinstance(text, str) else text for text in documents]
         texts, recurring = without_recurring(texts)
@@ -341,13 +341,13 @@ class Verifier:
     ) -> Population:
         """The relevant population of texts with these LEVs (documents, lev_size).
 
-        `recurring` are the passages that were taken out of them (`without_recurring`). Several
-        texts that seem to be by one author say less of the genre than texts by several.
+        `recurring` are the passages that were removed from them (`without_recurring`). Several
+        texts that seem to be by one author say less about the genre than texts by several.
         """
         population = replace(Population.of(levs, texts), recurring=recurring)
         groups: tuple[Group, ...] = ()
         if self.lead.genres is not None:
-            groups = self.lead.genres.groups(self.scorer.lead_columns(each_once(levs)))
+            groups = self.lead.genres.groups(self.scorer.lead_columns(distinct_levs(levs)))
         authors = self.scorer.seeming_authors(population.cohort)
         share = authors / len(population.cohort)
         return replace(population, groups=groups, seeming_authors=share * population.texts)
@@ -358,31 +358,31 @@ class Verifier:
         second: Sides,
         population: Population | None = None,
     ) -> FloatArray:
-        """(pairs,): the log Bayes factors of pairs of LEVs, or of sets of LEVs, one author a set.
+        """The log Bayes factors (pairs,) of pairs of LEVs, or of sets of LEVs by one author each.
 
-        Calibrated if the model is. What else is known of them, `scorer` says.
+        They are calibrated if the model is. `scorer` returns them with further details.
         """
         return self.scorer(first, second, population).log_bayes_factor
 
     def atypicality(self, levs: AnyLevs) -> FloatArray:
-        """(documents,): the atypicality of LEVs; 99% of the training texts are below 1.
+        """The atypicality (documents,) of LEVs; 99% of the training texts are below 1.
 
-        Zeros where the model does not know what its training texts were like.
+        Zeros if the model has no typicality.
         """
         if self.lead.typicality is None:
             return np.zeros(len(levs))
         return self.lead.typicality.atypicality(self.scorer.lead_columns(levs))
 
     def foreign(self, documents: Sequence[Document], levs: AnyLevs) -> BoolArray:
-        """(documents,): which are not what the model was made for; by their LEVs if need be."""
+        """Which documents (documents,) the model was not made for, by their LEVs if need be."""
         if self.prose is None:
             return np.asarray(self.atypicality(levs) > 1)
         return self.no_statement_on(documents)
 
     def no_statement_on(self, documents: Sequence[Document]) -> BoolArray:
-        """(documents,): which are not running prose of a kind that the model knows.
+        """Which documents (documents,) are not running prose of a kind that the model knows.
 
-        Where the model has not learnt what prose is, they are those in another language.
+        If the model has no description of prose, those in another language.
         """
         if not len(documents):
             return np.zeros(0, dtype=bool)
@@ -394,9 +394,9 @@ class Verifier:
         return self.prose.foreign(texts, tokens)
 
     def looks_machine_written(self, levs: AnyLevs) -> BoolArray:
-        """(documents,): which texts look as if a machine had written them, by their LEVs.
+        """Which texts (documents,) look machine-written, by their LEVs.
 
-        None where the model has not learnt what such texts look like, and no short text.
+        Short texts never do, nor any text if the model has no detector.
         """
         if self.machine_look is None:
             return np.zeros(len(levs), dtype=bool)
@@ -404,15 +404,15 @@ class Verifier:
         return self.machine_look.beyond(dense, np.asarray(levs[:, -1]))
 
     def distance(self, first: AnyLevs, second: AnyLevs) -> FloatArray:
-        """(pairs,): the paper's squared distance of LEVs, of an ensemble the members' mean."""
+        """The paper's squared distances (pairs,) of LEVs, for an ensemble the members' mean."""
         plain = (np.asarray(levs)[:, :-1] for levs in (first, second))
         return squared_distance(*plain) / len(self.members)
 
 
 def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:
-    """The verifier of a shipped model, by its name, or of a model folder.
+    """The verifier of a shipped model, given its name, or of a model folder.
 
-    On a `device` other than the CPU it needs torch.
+    A `device` other than the CPU requires torch.
     """
     files = ModelFiles(model_folder(model))
     read = read_folder(files)

@@ -86,7 +86,7 @@ def test_approximations_are_the_model_to_a_hair_where_the_population_has_none_of
     scores = approximate.scores(points[:1], products, points[1:])
     first, second = np.zeros(len(levs) - 1, np.int64), np.arange(1, len(levs))
     said = searcher.verifier.scorer(
-        levs[first], levs[second], approximate.population, even_if_strange=True
+        levs[first], levs[second], approximate.population, despite_misfit=True
     )
     np.testing.assert_allclose(scores, said.unbounded, atol=0.02)
 
@@ -166,7 +166,7 @@ def test_hits_are_the_models_own_bayes_factors(made_index: Path, mixed: Verifier
     hit = result.searched[0].hits[0]
     number = store.ids[hit.id]
     levs = mixed.encode([NEW["text"]])
-    factors = mixed.scorer(levs, store.levs([number]), searcher.population, even_if_strange=True)
+    factors = mixed.scorer(levs, store.levs([number]), searcher.population, despite_misfit=True)
     assert hit.log10_bayes_factor == pytest.approx(
         factors.log_bayes_factor[0] / np.log(10), abs=0.05
     )

@@ -12,11 +12,16 @@ from adhominem.errors import ModelError
 from adhominem.model.calibration import CalibrationReport, read_reports, write_calibration
 from adhominem.model.folder import read_parameters
 from adhominem.score.calibration import Bounds, Calibration, Weights
-from adhominem.score.three_level import Levels, Part
+from adhominem.score.three_level import PartVariances, ThreeLevelParameters
 
 PAIRS = made_up(40)
 CALIBRATION = Calibration(
-    members=(Levels(rest=Part(author=0.1 + 0.2, text=1 / 3, length=0.1, directions=7.0)), None),
+    members=(
+        ThreeLevelParameters(
+            rest=PartVariances(author=0.1 + 0.2, text=1 / 3, length=0.1, directions=7.0)
+        ),
+        None,
+    ),
     layer_weights=(1.0, 0.25),
     weights=Weights(constant=-0.1, factor=0.4, snorm=0.9, snorm_small=1.5, usual_deviation=2.0),
     lower_bound=-2.0,

@@ -220,27 +220,29 @@ def test_of_conditions_that_leave_too_few_cases_the_last_goes_first(
     like = validation.like(words, genre, texts, population)
     assert same(like.cases, validation[np.isin(np.arange(pairs), chosen)])
     assert like.dropped == dropped
-    assert like.told.startswith("without a population") == (not population)
-    assert ("as if the model did not know" in like.told) == (not genre and not population)
-    assert (f"of the genre “{genre}”" in like.told) == (genre in GENRES and "genre" not in dropped)
-    assert ("words a text" in like.told) == ("length of the texts" not in dropped)
+    assert like.description.startswith("without a population") == (not population)
+    assert ("as if the model did not know" in like.description) == (not genre and not population)
+    assert (f"of the genre “{genre}”" in like.description) == (
+        genre in GENRES and "genre" not in dropped
+    )
+    assert ("words a text" in like.description) == ("length of the texts" not in dropped)
     for name, told in (
         ("size of the population", "with a population of any size"),
         ("length of the texts", "of any length"),
         ("number of texts", "with any number of known texts"),
         ("genre", "of all genres"),
     ):
-        assert (told in like.told) == (name in dropped)
+        assert (told in like.description) == (name in dropped)
 
 
 def test_the_conditions_that_cases_share_are_told() -> None:
     validation = made_up(20_000)
-    told = validation.like(300, "letters", 1, 0).told
+    told = validation.like(300, "letters", 1, 0).description
     assert told == (
         "without a population, with one text a side, of 200 to 450 words a text, "
         "of the genre “letters”"
     )
-    told = validation.like(1_000, "", 3, 60).told
+    told = validation.like(1_000, "", 3, 60).description
     assert told == (
         "with two or three known texts, of 667 to 1,500 words a text, "
         "with a population of 20 texts or more, of all genres"
@@ -248,7 +250,7 @@ def test_the_conditions_that_cases_share_are_told() -> None:
     few = replace(validation, population=np.where(validation.population, 5, 0).astype(np.int32))
     like = few.like(9_999, "letters", 5, 30)
     assert like.dropped == ("genre", "size of the population", "length of the texts")
-    assert like.told == (
+    assert like.description == (
         "with five known texts, of any length, with a population of any size, of all genres"
     )
 
@@ -259,7 +261,7 @@ def test_a_model_that_knows_of_no_kinds_has_cases_all_the_same() -> None:
     assert len(like.cases) > 60
     assert not like.cases.population.any()
     told = "without a population, with one text a side, of 200 to 450 words a text, of all genres"
-    assert like.told == told
+    assert like.description == told
 
 
 # Cases that are there several times
@@ -271,7 +273,7 @@ def test_of_each_case_the_nearest_entry_counts(
 ) -> None:
     rng = np.random.default_rng(seed)
     entries = replace(made_up(120, seed), case=rng.integers(0, cases, 120).astype(np.int32))
-    once = entries.each_once(words, population)
+    once = entries.nearest_entries(words, population)
     assert sorted(once.case.tolist()) == sorted(set(entries.case.tolist()))
 
     def far(of: Validation) -> npt.NDArray[np.float64]:
@@ -285,16 +287,16 @@ def test_of_each_case_the_nearest_entry_counts(
 
 def test_entries_without_a_number_are_cases_of_their_own() -> None:
     entries = made_up(50)
-    assert same(entries.each_once(300, 0), entries)
+    assert same(entries.nearest_entries(300, 0), entries)
     both = Validation.joined([entries, replace(entries, case=np.zeros(50, np.int32))])
-    assert len(both.each_once(300, 0)) == 51
+    assert len(both.nearest_entries(300, 0)) == 51
 
 
 def test_like_cases_are_counted_once() -> None:
     validation = made_up(4_000)
     twice = Validation.joined([replace(validation, case=np.arange(4_000, dtype=np.int32))] * 2)
     one, other = (of.like(300, "letters") for of in (validation, twice))
-    assert one.told == other.told
+    assert one.description == other.description
     assert len(one.cases) == len(other.cases)
 
 

@@ -26,7 +26,7 @@ def test_the_index_gives_the_numbers_of_the_pieces_it_knows(
     if data is not None and pieces:
         pieces = data.draw(st.lists(st.sampled_from(pieces), unique=True))
     numbers = {gram: at for at, gram in enumerate(pieces, start=1)}
-    given_numbers, lengths = GramIndex(numbers, longest).of_types(types)
+    given_numbers, lengths = GramIndex(numbers, longest).ngram_numbers(types)
     rows = iter(given_numbers.tolist())
     for token, length in zip(types, lengths.tolist(), strict=True):
         slow = Counter(numbers[gram] for gram in spell(token, longest) if gram in numbers)
@@ -38,8 +38,8 @@ def test_many_ngrams_are_told_apart() -> None:
     grams = [f"{a}{b}{c}" for a in "abcdefghij" for b in "klmnopqrst" for c in "uvwxyz0123456789"]
     numbers = {gram: at for at, gram in enumerate(grams, start=1)}
     index = GramIndex(numbers, 4)
-    found, lengths = index.of_types(grams)
+    found, lengths = index.ngram_numbers(grams)
     assert found.tolist() == list(range(1, len(grams) + 1))
     assert set(lengths.tolist()) == {1}
-    none, lengths = index.of_types([gram[::-1] for gram in grams])
+    none, lengths = index.ngram_numbers([gram[::-1] for gram in grams])
     assert len(none) == lengths.sum() == 0

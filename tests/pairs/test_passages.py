@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from adhominem.pairs.passages import (
     Letters,
-    each_passage_once,
     sketch,
     without_recurring,
+    without_repetitions,
     without_shared,
 )
 from adhominem.text.files import Document
@@ -106,7 +106,7 @@ def test_a_passage_that_one_author_repeats_counts_once() -> None:
 @given(st.integers(2, 20))
 def test_a_text_pasted_several_times_is_as_long_as_once(times: int) -> None:
     block = text(11, 60)
-    once = each_passage_once(Document(text="\n\n".join([block] * times))).text
+    once = without_repetitions(Document(text="\n\n".join([block] * times))).text
     assert 60 <= len(once.split()) <= 60 + times
     assert once.startswith(block)
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from adhominem import compiled as compiled_module
 from adhominem.compiled import NUMPY, PLAIN, VARIABLE, compiled
 from adhominem.errors import OptionError
-from adhominem.paper.recurrence import Pooling, Sequences, kernel_name, kernel_names
+from adhominem.paper.recurrence import Pooling, Sequences, choose_kernel, kernel_names
 
 Array32 = npt.NDArray[np.float32]
 COMPILED = [name for name in kernel_names() if name != NUMPY]
@@ -208,14 +208,14 @@ def test_several_threads_may_run_it_at_once(kernel: str) -> None:
 
 def test_the_best_kernel_runs_unless_another_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    assert kernel_name() == kernel_names()[0]
+    assert choose_kernel().name == kernel_names()[0]
     assert kernel_names()[-2:] == (NUMPY, PLAIN)  # which is slower
     for name in (*COMPILED, NUMPY):
         monkeypatch.setenv(VARIABLE, name)
-        assert kernel_name() == name
+        assert choose_kernel().name == name
     monkeypatch.setenv(VARIABLE, "abacus")
     with pytest.raises(OptionError, match=r"'abacus'; expected one of .*numpy"):
-        kernel_name()
+        choose_kernel()
 
 
 def test_without_what_is_compiled_numpy_runs(monkeypatch: pytest.MonkeyPatch) -> None:

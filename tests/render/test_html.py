@@ -32,8 +32,13 @@ from adhominem.render.html import (
     heat_map,
 )
 from adhominem.render.layout import LEVELS
-from adhominem.verify.explanation import ExplainedText, Explanation, Passage, TokenAttention
-from adhominem.verify.verification import Material, PopulationUse, Side
+from adhominem.verify.explanation import (
+    ExplainedPassage,
+    ExplainedText,
+    Explanation,
+    TokenAttention,
+)
+from adhominem.verify.verification import ComparedDocument, PopulationUse, Side
 
 VOID = {"meta", "input"}
 INSIDE = {"span", "mark", "div"}  # of a heat map
@@ -127,7 +132,7 @@ def test_a_long_text_is_cut_at_its_line_ends_and_passages_go_on(
 ) -> None:
     monkeypatch.setattr(module, "_LONG", 10)
     monkeypatch.setattr(module, "_PART", 6)
-    passages = (Passage(0, 14, 0.0, 0.5), Passage(16, 20, 0.0, 0.5))
+    passages = (ExplainedPassage(0, 14, 0.0, 0.5), ExplainedPassage(16, 20, 0.0, 0.5))
     text = ExplainedText("first", "", "one two\n\n  six\n\nnine", passages)
     assert re.sub(' title="[^"]*"', "", heat_map(text)) == (
         '<div class="heat" dir="auto"><div class="part">'
@@ -139,7 +144,7 @@ def test_a_long_text_is_cut_at_its_line_ends_and_passages_go_on(
 
 def test_only_tokens_with_a_colour_are_told_apart() -> None:
     tokens = (TokenAttention(0, 3, 0.9), TokenAttention(4, 7, 0.1))
-    text = ExplainedText("first", "", "one two", (Passage(0, 7, 0.0, 1.0, tokens),))
+    text = ExplainedText("first", "", "one two", (ExplainedPassage(0, 7, 0.0, 1.0, tokens),))
     assert [span["class"] for span in Page(heat_map(text)).all("span")] == ["passage w1", "t3"]
 
 
@@ -155,7 +160,9 @@ def test_the_tags_of_a_text_are_shown_and_never_become_tags() -> None:
 
 def test_what_lies_between_passages_is_not_coloured() -> None:
     tokens = (TokenAttention(3, 6, 1.0),)
-    text = ExplainedText("first", "", "a\n\nbcd \r\n e", (Passage(3, 8, 0.0, 1.0, tokens),))
+    text = ExplainedText(
+        "first", "", "a\n\nbcd \r\n e", (ExplainedPassage(3, 8, 0.0, 1.0, tokens),)
+    )
     shown = heat_map(text)
     assert re.fullmatch(
         r'<div class="heat" dir="auto">a\n\n<span class="passage w1" tabindex="0" title="[^"]*">'
@@ -167,9 +174,9 @@ def test_what_lies_between_passages_is_not_coloured() -> None:
 def test_even_attention_is_pale_and_a_passage_that_was_not_read_has_no_colour() -> None:
     tokens = tuple(TokenAttention(at, at + 1, 0.1) for at in range(10))
     passages = (
-        Passage(0, 10, 0.0, 0.5, tokens),
-        Passage(10, 12, 0.0, 0.5),
-        Passage(12, 14, 0, None),
+        ExplainedPassage(0, 10, 0.0, 0.5, tokens),
+        ExplainedPassage(10, 12, 0.0, 0.5),
+        ExplainedPassage(12, 14, 0, None),
     )
     shown = Page(heat_map(ExplainedText("first", "", "abcdefghijklmn", passages)))
     classes = [attributes["class"] for attributes in shown.all("span")]
@@ -178,8 +185,8 @@ def test_even_attention_is_pale_and_a_passage_that_was_not_read_has_no_colour() 
 
 def test_a_passage_tells_its_numbers() -> None:
     page = Page(heat_map(replace(explained("first", "x", "one two"), passages=(
-        Passage(0, 3, 0.46, 0.75, (TokenAttention(0, 3, 1.0),)),
-        Passage(4, 7, -0.23, 0.25),
+        ExplainedPassage(0, 3, 0.46, 0.75, (TokenAttention(0, 3, 1.0),)),
+        ExplainedPassage(4, 7, -0.23, 0.25),
     ))))  # fmt: skip
     titles = [attributes["title"] for attributes in page.all("span")]
     assert titles == [
@@ -197,7 +204,7 @@ def test_a_passage_tells_its_numbers() -> None:
 def test_the_places_of_ngrams_are_marked_across_tokens_and_over_each_other() -> None:
     text = replace(explained("first", "x", "of the mill"), passages=())
     tokens = (TokenAttention(0, 2, 0.5), TokenAttention(3, 6, 0.5))
-    text = replace(text, passages=(Passage(0, 6, 0, 1.0, tokens),))
+    text = replace(text, passages=(ExplainedPassage(0, 6, 0, 1.0, tokens),))
     marks = [Mark(3, 6, 0, -5), Mark(0, 6, 1, 2), Mark(4, 9, 2, 0)]
     shown = re.sub(r' (title|tabindex)="[^"]*"', "", heat_map(text, marks=marks))
     assert shown == (
@@ -316,7 +323,14 @@ def test_no_probability_is_0_or_1_and_each_has_its_prior_before_the_decision() -
 
 
 def test_a_population_several_texts_and_no_warnings() -> None:
-    side = Side((Material("a", 1, "0"), Material("b", 2, "1"), Material("c", 3, "2")), 6)
+    side = Side(
+        (
+            ComparedDocument("a", 1, "0"),
+            ComparedDocument("b", 2, "1"),
+            ComparedDocument("c", 3, "2"),
+        ),
+        6,
+    )
     known = verification(population=PopulationUse(1234, -0.5), warnings=(), first=side)
     result = replace(explanation(), verification=known)
     text = Page(explanation_page(result)).plain()

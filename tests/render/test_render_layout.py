@@ -35,7 +35,7 @@ from adhominem.render.layout import (
     strongest_of,
 )
 from adhominem.render.templates import asset
-from adhominem.verify.explanation import ExplainedText, Passage, TokenAttention
+from adhominem.verify.explanation import ExplainedPassage, ExplainedText, TokenAttention
 
 BACKGROUNDS = (*TOKEN_COLOURS, *SAME_COLOURS, *DIFFERENT_COLOURS)
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
@@ -176,7 +176,10 @@ def test_the_pieces_of_a_text_are_the_text(text: ExplainedText) -> None:
 def test_what_overlaps_is_shown_once() -> None:
     tokens = (TokenAttention(0, 4, 0.5), TokenAttention(2, 9, 0.5))
     text = ExplainedText(
-        "first", "", "abcdefgh", (Passage(0, 6, 0, 0.5, tokens), Passage(3, 99, 0, 0.5))
+        "first",
+        "",
+        "abcdefgh",
+        (ExplainedPassage(0, 6, 0, 0.5, tokens), ExplainedPassage(3, 99, 0, 0.5)),
     )
     result = [(piece.start, piece.end, piece.passage, piece.token) for piece in pieces(text)]
     assert result == [(0, 4, 0, 0), (4, 6, 0, 1), (6, 8, 1, None)]
@@ -184,7 +187,11 @@ def test_what_overlaps_is_shown_once() -> None:
 
 def test_weights_are_multiples_of_an_even_share() -> None:
     tokens = (TokenAttention(0, 1, 0.75), TokenAttention(1, 2, 0.25))
-    passages = (Passage(0, 2, 0, 0.5, tokens), Passage(2, 3, 0, 0.5), Passage(3, 4, 0, None))
+    passages = (
+        ExplainedPassage(0, 2, 0, 0.5, tokens),
+        ExplainedPassage(2, 3, 0, 0.5),
+        ExplainedPassage(3, 4, 0, None),
+    )
     text = ExplainedText("first", "", "abcd", passages)
     levels = passage_levels(text, 1.0)
     assert [passage.times_even for passage in levels] == [1, 1, None]

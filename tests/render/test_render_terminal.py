@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from adhominem.harmless import harmless
 from adhominem.render.layout import TOKEN_COLOURS
 from adhominem.render.terminal import Colours, terminal_colours, terminal_heat_map
-from adhominem.verify.explanation import Explanation, Passage, TokenAttention
+from adhominem.verify.explanation import ExplainedPassage, Explanation, TokenAttention
 
 CODE = re.compile(r"\x1b\[[0-9;]*m")
 MARGIN = 10
@@ -59,7 +59,9 @@ def test_a_text_cannot_colour_itself_nor_clear_the_screen() -> None:
 
 def test_tokens_have_the_colour_of_their_level() -> None:
     tokens = (TokenAttention(0, 3, 0.1), TokenAttention(4, 7, 0.9))
-    text = replace(explained("first", "x", "low top"), passages=(Passage(0, 7, 0.2, 1.0, tokens),))
+    text = replace(
+        explained("first", "x", "low top"), passages=(ExplainedPassage(0, 7, 0.2, 1.0, tokens),)
+    )
     made = Explanation(verification(), (text,), (), BALANCE)
     shown = terminal_heat_map(made, "truecolor", 80)
     red, green, blue = bytes.fromhex(TOKEN_COLOURS[3][1:])  # twice an even share, nearly
@@ -70,7 +72,7 @@ def test_tokens_have_the_colour_of_their_level() -> None:
 
 def test_without_colours_bars_and_brackets_say_it() -> None:
     tokens = tuple(TokenAttention(at, at + 1, 0.9 if at == 4 else 0.1 / 9) for at in range(10))
-    passages = (Passage(0, 10, 0.2, 0.9, tokens), Passage(11, 13, -0.2, 0.1))
+    passages = (ExplainedPassage(0, 10, 0.2, 0.9, tokens), ExplainedPassage(11, 13, -0.2, 0.1))
     text = replace(explained("first", "x", "abcdefghij kl"), passages=passages)
     shown = terminal_heat_map(Explanation(verification(), (text,), (), BALANCE), "none", 80).split(
         "\n"

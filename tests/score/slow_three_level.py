@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from adhominem.score.genres import Genres
 from adhominem.score.products import MemberTexts, Sides, numbered
-from adhominem.score.three_level import Levels, Part
+from adhominem.score.three_level import PartVariances, ThreeLevelParameters
 
 FloatArray = npt.NDArray[np.float64]
 ALL_KNOWN, NONE_KNOWN = -1e4, 1e4  # log odds
@@ -31,7 +31,9 @@ def texts_of(
     return np.asarray(genres.centres[genre] + author * rng.normal(size=size) + noise)
 
 
-def exact_levels(genres: Genres, seed: int = 0, unknown_log_odds: float = ALL_KNOWN) -> Levels:
+def exact_levels(
+    genres: Genres, seed: int = 0, unknown_log_odds: float = ALL_KNOWN
+) -> ThreeLevelParameters:
     """Parameters out of thin air by which it is a plain Gaussian model.
 
     Directions are independent, texts have their own lengths, and all genres are as likely.
@@ -39,12 +41,12 @@ def exact_levels(genres: Genres, seed: int = 0, unknown_log_odds: float = ALL_KN
     rng = np.random.default_rng(seed)
     inside, size = genres.directions, genres.centres.shape[1]
 
-    def part(directions: int) -> Part:
+    def part(directions: int) -> PartVariances:
         author, text, length = rng.uniform(0.1, 1, 3)
-        return Part(author=author, text=text, length=length, directions=float(directions))
+        return PartVariances(author=author, text=text, length=length, directions=float(directions))
 
     known, unknown, known_rest, unknown_rest = rng.uniform(0.1, 1, 4)
-    return Levels(
+    return ThreeLevelParameters(
         genre_part=part(inside),
         rest=part(size - inside),
         known_genre=known,
@@ -63,7 +65,7 @@ class SlowModel:
     """Covariances of whole LEVs, in units of the usual distance, from the middle of the genres."""
 
     genres: Genres
-    levels: Levels
+    levels: ThreeLevelParameters
 
     def _spread(self, inside: float, outside: float) -> FloatArray:
         """(size, size): variances, totals over the genre directions and over all others."""

@@ -27,7 +27,7 @@ from adhominem.score.calibration import (
     Weights,
     cells,
 )
-from adhominem.score.three_level import Levels
+from adhominem.score.three_level import ThreeLevelParameters
 
 FloatArray = npt.NDArray[np.float64]
 WEIGHTS = Weights(
@@ -204,7 +204,11 @@ def bounds_of(texts: int, tokens: int, population: int, reach: float) -> Bounds:
 
 
 CALIBRATION = Calibration(
-    members=(Levels(), None, Levels(unknown_log_odds=-1.5, length_power=0.25)),
+    members=(
+        ThreeLevelParameters(),
+        None,
+        ThreeLevelParameters(unknown_log_odds=-1.5, length_power=0.25),
+    ),
     layer_weights=(1.0, 0.3, 1.0),
     weights=WEIGHTS,
     lower_bound=-9.0,

@@ -20,7 +20,7 @@ from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.population import Population
 from adhominem.score.products import PopulationPart
 from adhominem.score.scorer import Scorer
-from adhominem.score.three_level import Levels
+from adhominem.score.three_level import ThreeLevelParameters
 
 FloatArray = npt.NDArray[np.float64]
 SIZE, SMALL = 40, 6
@@ -35,7 +35,11 @@ MEMBERS = (
     ),
 )
 CALIBRATION = Calibration(
-    members=(Levels(length_power=0.8), Levels(unknown_log_odds=-2.0), None),
+    members=(
+        ThreeLevelParameters(length_power=0.8),
+        ThreeLevelParameters(unknown_log_odds=-2.0),
+        None,
+    ),
     layer_weights=(1.0, 1.0, 0.4),
     weights=Weights(constant=0.3, factor=0.4, snorm=0.7, snorm_constant=-0.5, snorm_small=0.2),
     lower_bound=-1.0,
@@ -187,7 +191,7 @@ def test_its_dimensions_add_up_to_it() -> None:
 
 def test_another_whole_share_leaves_the_product() -> None:
     for one in contributions("calibrated", "others"):
-        other = one.of_value(3.0)
+        other = one.with_value(3.0)
         assert other.value == 3
         assert other.product == one.product
         assert other.shares(0).sum() == pytest.approx(1.5)

@@ -29,16 +29,16 @@ from adhominem.score.fitting import unrestricted as in_a_row
 from adhominem.score.genres import PairGeometry
 from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.products import PopulationPart
-from adhominem.score.three_level import Evidence, Levels, Part
+from adhominem.score.three_level import Evidence, PartVariances, ThreeLevelParameters
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 Items = list[tuple[float, bool]]
 SIZE, TOKENS = 12, 650.0
 GENRES = made_up_genres(SIZE, 4)
-TRUE = Levels(  # as texts are drawn
-    genre_part=Part(author=0.3, text=0.2, length=0.1, directions=3.0),
-    rest=Part(author=0.4, text=0.5, length=0.3, directions=9.0),
+TRUE = ThreeLevelParameters(  # as texts are drawn
+    genre_part=PartVariances(author=0.3, text=0.2, length=0.1, directions=3.0),
+    rest=PartVariances(author=0.4, text=0.5, length=0.3, directions=9.0),
     known_genre=0.1,
     known_genre_rest=0.05,
     unknown_log_odds=-20.0,
@@ -48,8 +48,8 @@ TRUE = Levels(  # as texts are drawn
 )
 WRONG = replace(
     TRUE,
-    genre_part=Part(author=0.1, text=0.6, length=0.3, directions=8.0),
-    rest=Part(author=0.9, text=0.2, length=0.1, directions=30.0),
+    genre_part=PartVariances(author=0.1, text=0.6, length=0.3, directions=8.0),
+    rest=PartVariances(author=0.9, text=0.2, length=0.1, directions=30.0),
     unknown_log_odds=-2.0,
     length_power=0.5,
 )
@@ -110,7 +110,7 @@ def even(*batches: Cases) -> list[FloatArray]:
     return [np.ones(len(batch.same_author)) for batch in batches]
 
 
-def fitted_to(levels: Levels, weights: Weights | None = None) -> Fitted:
+def fitted_to(levels: ThreeLevelParameters, weights: Weights | None = None) -> Fitted:
     return Fitted((levels,), (1.0,), weights or Weights())
 
 
@@ -241,7 +241,7 @@ def test_both_classes_count_half_and_weights_are_numbers_of_cases() -> None:
 def test_the_gradient_is_that_of_the_loss(population: int) -> None:
     cases = drawn(4, 200, population)
     start = fitted_to(WRONG, Weights(factor=0.5, snorm=0.8))
-    fitting = module._Fitting([cases], even(cases), start)
+    fitting = module._Objective([cases], even(cases), start)
     here = fitting.pack(start)
     assert fitting.unpack(here).weights == start.weights
     gradient, information = fitting.normal_equations(*fitting.derivatives(here))
@@ -310,7 +310,7 @@ def test_members_begin_with_what_they_have_before_calibration() -> None:
     layer = TwoCovariance.from_precisions(np.zeros(2), np.eye(2), np.eye(2))
     members = GenreMember(GENRES, TRUE), LayerMember(layer, lambda seen: seen, 2, weight=9.0)
     made = Fitted.start(members)
-    assert made.levels == (Levels(), None)
+    assert made.levels == (ThreeLevelParameters(), None)
     assert made.layer_weights == (1.0, 1.0)
 
 

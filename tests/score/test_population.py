@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adhominem import Document, Population
 from adhominem.errors import OptionError
-from adhominem.score.population import each_once
+from adhominem.score.population import distinct_levs
 
 
 def test_the_mean_is_that_of_all_texts_with_all_digits() -> None:
@@ -57,13 +57,13 @@ def test_a_lev_that_occurs_twice_counts_once() -> None:
 @given(st.lists(st.integers(0, 6)))
 def test_of_several_levs_that_are_the_same_the_first_stays_where_it_was(numbers: list[int]) -> None:
     levs = np.array([[number, -number] for number in numbers], np.float32).reshape(-1, 2)
-    assert each_once(levs).tolist() == [[each, -each] for each in dict.fromkeys(numbers)]
+    assert distinct_levs(levs).tolist() == [[each, -each] for each in dict.fromkeys(numbers)]
 
 
 def test_a_lev_that_is_almost_the_same_is_another_text() -> None:
     levs = np.ones((2, 3), np.float32)
     levs[1, 2] = np.nextafter(np.float32(1), np.float32(2))
-    assert len(each_once(levs)) == 2
+    assert len(distinct_levs(levs)) == 2
 
 
 def test_each_text_is_by_somebody_else_unless_it_is_known_better() -> None:

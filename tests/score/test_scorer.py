@@ -22,7 +22,7 @@ from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.population import Population
 from adhominem.score.products import PopulationPart
 from adhominem.score.scorer import Scorer, log_tokens_of, square
-from adhominem.score.three_level import Levels, Part
+from adhominem.score.three_level import PartVariances, ThreeLevelParameters
 
 FloatArray = npt.NDArray[np.float64]
 Table = npt.NDArray[np.float32]
@@ -31,8 +31,10 @@ GENRES = [made_up_genres(size, seed=size) for size in SIZES[:2]]
 LAYER = TwoCovariance.from_precisions(np.zeros(4), np.eye(4), 3 * np.eye(4))
 MEMBERS = (*(GenreMember(genres) for genres in GENRES), LayerMember(LAYER, lambda seen: seen, 4))
 FITTED = (
-    Levels(genre_part=Part(author=0.3, text=0.7, length=0.1, directions=5.0)),
-    Levels(length_power=0.2, unknown_log_odds=-1.0),
+    ThreeLevelParameters(
+        genre_part=PartVariances(author=0.3, text=0.7, length=0.1, directions=5.0)
+    ),
+    ThreeLevelParameters(length_power=0.2, unknown_log_odds=-1.0),
     None,
 )
 CALIBRATION = Calibration(
@@ -143,7 +145,7 @@ def test_members_get_the_parameters_of_the_calibration() -> None:
     [(FITTED[0], FITTED[1], FITTED[1]), (None, FITTED[1], None), (FITTED[0], None, FITTED[1])],
 )
 def test_parameters_for_members_of_another_kind_are_refused(
-    members: tuple[Levels | None, ...],
+    members: tuple[ThreeLevelParameters | None, ...],
 ) -> None:
     with pytest.raises(ModelError, match="parameters for other members than the model"):
         Scorer.of(MEMBERS, replace(CALIBRATION, members=members))
@@ -161,7 +163,7 @@ def test_a_calibration_of_fewer_members_is_refused() -> None:
 @settings(max_examples=30)
 def test_evidence_is_added_up_weighed_and_bounded(population: Population | None, seed: int) -> None:
     levs = levs_of(seed, 12)
-    made = SCORER(levs[:6], levs[6:], population, even_if_strange=True)
+    made = SCORER(levs[:6], levs[6:], population, despite_misfit=True)
     scores = SCORER.scores(levs[:6], levs[6:], population)
     np.testing.assert_allclose(made.unbounded, CALIBRATION.weights(scores))
     limits = CALIBRATION.limits(scores.conditions)
@@ -171,7 +173,7 @@ def test_evidence_is_added_up_weighed_and_bounded(population: Population | None,
         assert made.log_bayes_factor[pair] == min(max(free, low), high)
         assert made.at_bound[pair] == (free <= low or free >= high)
     assert made.calibrated
-    assert made.strange.tolist() == (scores.fit < 0).tolist()
+    assert made.population_misfit.tolist() == (scores.fit < 0).tolist()
 
 
 @given(populations, seeds)
@@ -211,7 +213,7 @@ def test_scores_are_what_each_member_says_of_its_columns(
 def test_without_a_calibration_it_is_the_mean_of_the_members_probabilities() -> None:
     levs = levs_of(6, 6)
     bare = Scorer.of(MEMBERS, None)
-    made = bare(levs[:3], levs[3:], POPULATION, even_if_strange=True)
+    made = bare(levs[:3], levs[3:], POPULATION, despite_misfit=True)
     assert not made.calibrated
     assert not made.at_bound.any()
     assert (made.lower_bound == -np.inf).all()
@@ -278,7 +280,7 @@ def test_factors_of_pairs_by_number_are_those_of_the_same_levs(genre: int | None
     population = None if chosen is None else Population.of(levs[chosen])
     assert isinstance(made, LogBayesFactors)
     assert_alike(made, SCORER(list(levs[first]), list(levs[second]), population))
-    assert made.strange.all() == (genre == 1)
+    assert made.population_misfit.all() == (genre == 1)
 
 
 def test_tables_of_a_scorer_without_a_genre_take_over_what_is_the_same() -> None:
@@ -311,14 +313,14 @@ def test_a_strange_population_is_not_used_and_it_is_told(seed: int) -> None:
     levs = levs_of(seed, 12)
     with_it = SCORER(levs[:6], levs[6:], OTHER_GENRE)
     without = SCORER(levs[:6], levs[6:])
-    assert with_it.strange.all()
-    assert not without.strange.any()
-    assert_alike(replace(with_it, strange=without.strange), without)
-    even_so = SCORER(levs[:6], levs[6:], OTHER_GENRE, even_if_strange=True)
-    assert even_so.strange.all()
+    assert with_it.population_misfit.all()
+    assert not without.population_misfit.any()
+    assert_alike(replace(with_it, population_misfit=without.population_misfit), without)
+    even_so = SCORER(levs[:6], levs[6:], OTHER_GENRE, despite_misfit=True)
+    assert even_so.population_misfit.all()
     assert not np.allclose(even_so.unbounded, without.unbounded)
     relevant = SCORER(levs[:6], levs[6:], POPULATION)
-    assert not relevant.strange.any()
+    assert not relevant.population_misfit.any()
     assert not np.allclose(relevant.unbounded, without.unbounded)
 
 
@@ -326,7 +328,7 @@ def test_a_population_may_be_strange_to_some_pairs_alone() -> None:
     here, there = levs_of(11, 6), levs_of(12, 6, genre=1)
     first, second = np.concatenate([here[:3], there[:3]]), np.concatenate([here[3:], there[3:]])
     made = SCORER(first, second, OTHER_GENRE)
-    assert made.strange.tolist() == [True] * 3 + [False] * 3
+    assert made.population_misfit.tolist() == [True] * 3 + [False] * 3
     for at in range(6):
         population = None if at < 3 else OTHER_GENRE
         alone = SCORER(first[at : at + 1], second[at : at + 1], population)
@@ -449,7 +451,7 @@ def test_with_a_population_both_sides_are_taken_to_be_of_its_genre() -> None:
     tells, population = Scorer.of(MEMBERS, TELLS), Population.of(levs_of(4, 12))
     found = tells(levs_of(1, 9), levs_of(2, 9, genre=2), population)
     expected = SCORER_OF_ALL(levs_of(1, 9), levs_of(2, 9, genre=2), population)
-    used = ~found.strange
+    used = ~found.population_misfit
     assert not found.two_genres[used].any()
     np.testing.assert_array_equal(found.log_bayes_factor[used], expected.log_bayes_factor[used])
 

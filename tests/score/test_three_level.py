@@ -28,10 +28,10 @@ from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.members import GenreMember
 from adhominem.score.products import PairProducts, PopulationPart, make_cohort
 from adhominem.score.three_level import (
-    Comparison,
+    CentredPairs,
     Evidence,
-    Levels,
-    Part,
+    PartVariances,
+    ThreeLevelParameters,
     compare,
     genre_shares,
     one_genre,
@@ -68,7 +68,7 @@ def part_of(
 
 def evidence_of(
     genres: Genres,
-    levels: Levels,
+    levels: ThreeLevelParameters,
     first: Sets,
     second: Sets,
     tokens: Sequence[FloatArray],
@@ -331,7 +331,7 @@ def test_texts_of_a_pair_that_stand_in_the_population_are_left_out_of_it(
 
 
 def test_of_a_population_some_texts_may_be_kept_and_its_mean_is_that_of_all() -> None:
-    rng, genres, levels = np.random.default_rng(10), GENRES[3], Levels()
+    rng, genres, levels = np.random.default_rng(10), GENRES[3], ThreeLevelParameters()
     first, second, tokens = some_pairs(rng, genres, 4)
     whole = part_of(np.concatenate([texts_of(rng, genres, 1) for _ in range(20)]))
     some = replace(
@@ -354,7 +354,7 @@ def test_of_a_population_some_texts_may_be_kept_and_its_mean_is_that_of_all() ->
 
 def test_a_population_of_the_texts_genre_fits_better_than_none_and_another_worse() -> None:
     rng, genres = np.random.default_rng(5), made_up_genres(60)
-    levels = Levels()
+    levels = ThreeLevelParameters()
     first, second = ([texts_of(rng, genres, 1) for _ in range(20)] for _ in range(2))
     tokens = [np.full(2, 650.0)] * 20
     fits = []
@@ -383,7 +383,7 @@ def test_the_density_of_the_mean_of_a_pairs_texts_is_that_of_a_gaussian(seed: in
     for lengths in tokens:
         levs = texts_of(rng, genres, 3)
         sight = member.pairs(*pairs_of([levs[:1]], [levs[1:]], np.log(lengths[None])), None)
-        densities.append(Comparison(levels, sight).log_density()[0])
+        densities.append(CentredPairs(levels, sight).log_density()[0])
         noise = np.sqrt(650 / lengths[0])
         covariance = (
             slow.genre(0.0)
@@ -430,7 +430,7 @@ def test_the_shares_of_genres_are_posteriors_whose_evidence_has_an_exponent(
 
 def test_texts_at_a_centre_are_of_its_genre_and_far_ones_of_none() -> None:
     genres = made_up_genres(60)
-    levels, tokens = Levels(), np.log([2_000.0])
+    levels, tokens = ThreeLevelParameters(), np.log([2_000.0])
     for at, centre in enumerate(genres.centres):
         shares = genre_shares(levels, genres, centre[None] @ genres.centres.T, tokens)
         assert shares.argmax() == at
@@ -467,9 +467,9 @@ def test_at_full_power_how_far_a_text_is_does_not_matter_if_c_is_in_the_middle(
 # Symmetry, order, range
 
 LEVELS = {
-    "usual": Levels(),
+    "usual": ThreeLevelParameters(),
     "exact": exact_levels(GENRES[3], 7, 0.3),
-    "sharp": Levels(
+    "sharp": ThreeLevelParameters(
         genre_sharpness=3.0, genre_sharpness_alone=2.0, unknown_log_odds=-2.0, length_power=1.0
     ),
 }
@@ -556,7 +556,7 @@ def test_copies_of_one_text_speak_for_one_author(population: bool) -> None:
     text, other = texts_of(rng, genres, 1), texts_of(rng, genres, 1)
     part = part_of(rng.normal(size=(9, SIZE)) + genres.centres[0]) if population else None
     same, different = evidence_of(
-        genres, Levels(), [text, text], [text, other], [np.full(2, 900.0)] * 2, part
+        genres, ThreeLevelParameters(), [text, text], [text, other], [np.full(2, 900.0)] * 2, part
     ).log_bayes_factor
     assert np.isfinite(same)
     assert same > different
@@ -567,7 +567,7 @@ def test_copies_of_one_text_speak_for_one_author(population: bool) -> None:
 
 @pytest.mark.parametrize("given_population", [False, True])
 def test_sights_in_a_row_are_compared_as_each_by_itself(given_population: bool) -> None:
-    genres, rng, levels = GENRES[3], np.random.default_rng(8), Levels()
+    genres, rng, levels = GENRES[3], np.random.default_rng(8), ThreeLevelParameters()
     member, sights = GenreMember(genres, levels), []
     for most in (1, 3, 2):
         first, second, tokens = some_pairs(rng, genres, 4, most)
@@ -590,9 +590,11 @@ def test_sights_in_a_row_are_compared_as_each_by_itself(given_population: bool) 
 # Parameters in a row
 
 positive = st.floats(1e-6, 1e6)
-parts = st.builds(Part, author=positive, text=positive, length=positive, directions=positive)
+parts = st.builds(
+    PartVariances, author=positive, text=positive, length=positive, directions=positive
+)
 levels_of_any_kind = st.builds(
-    Levels,
+    ThreeLevelParameters,
     genre_part=parts,
     rest=parts,
     known_genre=positive,
@@ -607,14 +609,14 @@ levels_of_any_kind = st.builds(
 
 
 @given(levels_of_any_kind)
-def test_parameters_can_be_numbers_in_a_row_and_come_back(levels: Levels) -> None:
+def test_parameters_can_be_numbers_in_a_row_and_come_back(levels: ThreeLevelParameters) -> None:
     row = unrestricted(levels)
     assert row.shape == (16,)
     assert np.isfinite(row).all()
     found = restricted(row)
     for name, value in to_json(levels).items():
         assert to_json(found)[name] == pytest.approx(value, rel=1e-9), name
-    assert from_json(Levels, to_json(levels)) == levels
+    assert from_json(ThreeLevelParameters, to_json(levels)) == levels
 
 
 @given(st.lists(st.floats(-9, 9), min_size=16, max_size=16))
@@ -624,7 +626,7 @@ def test_any_numbers_are_parameters(numbers: list[float]) -> None:
 
 
 def test_what_is_none_of_a_variance_stays_hardly_anything() -> None:
-    levels = Levels(genre_sharpness=0.0)
+    levels = ThreeLevelParameters(genre_sharpness=0.0)
     assert restricted(unrestricted(levels)).genre_sharpness == pytest.approx(0, abs=1e-9)
 
 
@@ -642,7 +644,7 @@ def test_all_known_is_the_limit_of_small_odds() -> None:
 
 
 def slow_one_genre(
-    genres: Genres, levels: Levels, sides: Sets, tokens: Sequence[FloatArray]
+    genres: Genres, levels: ThreeLevelParameters, sides: Sets, tokens: Sequence[FloatArray]
 ) -> float:
     """Both sides' means in the genre directions, stacked: one c against two, by each mixture."""
     size, part = genres.directions, levels.genre_part

@@ -123,14 +123,14 @@ def test_a_scale_of_ones_own_is_read_from_json(tmp_path: Path) -> None:
 )
 def test_what_is_no_scale_is_refused_and_the_file_is_named(tmp_path: Path, rows: object) -> None:
     path = write(tmp_path / "scale.json", rows)
-    with pytest.raises(OptionError, match="is no verbal scale") as caught:
+    with pytest.raises(OptionError, match="is not a verbal scale") as caught:
         VerbalScale.read(path)
     assert str(caught.value).startswith(str(path))
     assert 'expected a JSON list like [[0, "weak support"]' in str(caught.value)
 
 
 def test_a_scale_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"nowhere\.json is no verbal scale"):
+    with pytest.raises(OptionError, match=r"nowhere\.json is not a verbal scale"):
         VerbalScale.read(tmp_path / "nowhere.json")
 
 
@@ -144,11 +144,11 @@ def test_a_scale_of_anybody_is_read_or_refused_at_once(tmp_path: Path) -> None:
         f'[[0, "a"], [{10**400}, "b"]]',
     ):
         path.write_text(text, "utf-8")
-        with pytest.raises(OptionError, match="is no verbal scale"):
+        with pytest.raises(OptionError, match="is not a verbal scale"):
             VerbalScale.read(path)
     path.unlink()
     os.mkfifo(path)  # nobody will ever write to it
-    with pytest.raises(OptionError, match="is no verbal scale"):
+    with pytest.raises(OptionError, match="is not a verbal scale"):
         VerbalScale.read(path)
 
 

@@ -27,7 +27,7 @@ from adhominem.errors import (
 )
 from adhominem.text.pan import (
     Pair,
-    Problem,
+    PanProblem,
     find_file,
     find_truth,
     is_problem_folder,
@@ -332,8 +332,8 @@ def test_problems_have_known_and_questioned_texts_and_an_answer(
     tmp_path: Path, truth: bytes
 ) -> None:
     yes, no = problem_rows(problem_folder(tmp_path, truth))
-    assert isinstance(yes, Problem)
-    assert isinstance(no, Problem)
+    assert isinstance(yes, PanProblem)
+    assert isinstance(no, PanProblem)
     assert (yes.id, yes.same_author, no.id, no.same_author) == ("EN01", True, "EN02", False)
     assert [document.text for document in yes.known] == ["Known one.", "Known two."]
     assert [document.id for document in yes.known] == ["EN01/known01", "EN01/known02"]
@@ -347,7 +347,7 @@ def test_problems_have_known_and_questioned_texts_and_an_answer(
 
 def test_without_a_truth_the_author_in_question_is_unknown(tmp_path: Path) -> None:
     for problem in problem_rows(problem_folder(tmp_path, None)):
-        assert isinstance(problem, Problem)
+        assert isinstance(problem, PanProblem)
         assert problem.same_author is None
         assert (problem.known[0].author, problem.questioned.author) == (problem.id, "")
 
@@ -357,7 +357,10 @@ def test_contents_json_says_which_problems_there_are_and_in_what_order(tmp_path:
     write_problem(tmp_path / "EN03", ["Known."], "Not listed.")
     (tmp_path / "contents.json").write_bytes(b'\xef\xbb\xbf{"problems": ["EN02", "EN01"]}')
     problems = list(problem_rows(tmp_path))
-    assert [problem.id for problem in problems if isinstance(problem, Problem)] == ["EN02", "EN01"]
+    assert [problem.id for problem in problems if isinstance(problem, PanProblem)] == [
+        "EN02",
+        "EN01",
+    ]
     assert len(problems) == 2
 
 
@@ -365,8 +368,8 @@ def test_a_problem_that_contents_json_names_but_is_not_there_is_an_error(tmp_pat
     problem_folder(tmp_path, None)
     (tmp_path / "contents.json").write_text('{"problems": ["EN01", "EN07", "EN02"]}')
     first, error, last = problem_rows(tmp_path)
-    assert isinstance(first, Problem)
-    assert isinstance(last, Problem)
+    assert isinstance(first, PanProblem)
+    assert isinstance(last, PanProblem)
     assert isinstance(error, NotFoundError)
     assert str(error).startswith(f"{tmp_path / 'EN07'}: contents.json names this problem")
 
@@ -389,8 +392,8 @@ def test_a_name_that_no_folder_can_have_is_skipped(tmp_path: Path, name: str) ->
     problem_folder(tmp_path, None)
     (tmp_path / "contents.json").write_text(json.dumps({"problems": ["EN01", name, "EN02"]}))
     first, error, last = problem_rows(tmp_path)
-    assert isinstance(first, Problem)
-    assert isinstance(last, Problem)
+    assert isinstance(first, PanProblem)
+    assert isinstance(last, PanProblem)
     assert isinstance(error, NotFoundError)
 
 
@@ -431,7 +434,7 @@ def test_whatever_the_system_says_of_a_problem_is_an_error_with_its_folder(
 
     monkeypatch.setattr(Path, "glob", fail)
     error, problem = problem_rows(tmp_path)
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, PanProblem)
     place = tmp_path / "EN01"
     assert str(error).startswith(f"{place}: the file cannot be read (Stale file handle); ")
 
@@ -447,7 +450,7 @@ def test_a_garbage_truth_line_is_an_error_and_leaves_its_problem_without_an_answ
     assert str(in_truth) == f"{place}:3: '{line}'; expected a problem and Y or N"
     assert isinstance(no_answer, MissingFieldError)
     assert str(no_answer) == f"{place}: no usable line for the problem 'EN01'; expected one"
-    assert isinstance(good, Problem)
+    assert isinstance(good, PanProblem)
     assert good.id == "EN02"
 
 
@@ -481,7 +484,7 @@ def test_a_problem_with_too_few_or_too_many_texts_is_an_error_with_its_folder(
     error, good, _ = problem_rows(tmp_path)
     assert isinstance(error, NotFoundError)
     assert str(error).startswith(f"{tmp_path / 'EN00'}: {counts}; expected at least one known")
-    assert isinstance(good, Problem)
+    assert isinstance(good, PanProblem)
 
 
 @pytest.mark.parametrize(
@@ -496,7 +499,7 @@ def test_a_text_that_cannot_be_used_is_an_error_with_its_file(
     error, good = problem_rows(tmp_path)
     assert type(error) is kind
     assert error.path == str(tmp_path / "EN01" / "known02.txt")
-    assert isinstance(good, Problem)
+    assert isinstance(good, PanProblem)
 
 
 def test_a_problem_text_in_cp1252_is_read_with_a_warning(tmp_path: Path) -> None:
@@ -504,7 +507,7 @@ def test_a_problem_text_in_cp1252_is_read_with_a_warning(tmp_path: Path) -> None
     (tmp_path / "EN02" / "unknown.txt").write_bytes("Café".encode("cp1252"))
     with pytest.warns(GuessedEncodingWarning, match=r"EN02/unknown\.txt is not UTF-8"):
         _, problem = problem_rows(tmp_path)
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, PanProblem)
     assert problem.questioned.text == "Café"
 
 
@@ -536,7 +539,7 @@ def test_a_second_truth_line_for_a_pair_or_problem_is_an_error(tmp_path: Path) -
         (problem / name).write_text("A text.")
     (tmp_path / "truth.txt").write_text("EN01 Y\nEN01 N\n")
     error, problem = problem_rows(tmp_path)
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, PanProblem)
     assert str(error).endswith("truth.txt:2: a second line for 'EN01'; expected one")
 
 
@@ -549,7 +552,7 @@ def test_packed_problem_folders_are_read_like_plain_ones(tmp_path: Path) -> None
         file.write("EN01 N\n")
     assert is_problem_folder(tmp_path)
     (problem,) = problem_rows(tmp_path)
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, PanProblem)
     assert problem.same_author is False
     assert problem.known[0].id == "EN01/known01"
     assert problem.questioned.author == "EN01/unknown"
@@ -574,4 +577,4 @@ def test_a_pipe_or_a_device_in_a_problem_is_skipped_not_waited_on(tmp_path: Path
     for error in (pipe, device):
         assert isinstance(error, InputError)
         assert "a folder, a pipe or a device; expected a file" in str(error)
-    assert isinstance(good, Problem)
+    assert isinstance(good, PanProblem)

@@ -66,7 +66,9 @@ def test_scores_are_weighed_and_bounded_once_the_model_is_calibrated(model: Path
         said, scores = after.scorer(*sides, relevant), after.scorer.scores(*sides, relevant)
         lower, upper = reports.calibration.limits(scores.conditions)
         expected = np.clip(reports.calibration.weights(scores), lower, upper)
-        np.testing.assert_allclose(said.log_bayes_factor[~said.strange], expected[~said.strange])
+        np.testing.assert_allclose(
+            said.log_bayes_factor[~said.population_misfit], expected[~said.population_misfit]
+        )
         assert (said.lower_bound >= lower.min()).all()
         assert (said.upper_bound <= upper.max()).all()
         uncalibrated = before.score(*sides, relevant)

@@ -241,7 +241,7 @@ def test_once_calibrated_a_population_makes_a_difference(calibrated: Path) -> No
     verifier = load(calibrated)
     levs = verifier.encode(TEXTS)
     population = verifier.population_of(verifier.encode(OTHERS))
-    with_one = verifier.scorer(levs[0::2], levs[1::2], population, even_if_strange=True)
+    with_one = verifier.scorer(levs[0::2], levs[1::2], population, despite_misfit=True)
     without = verifier.scorer(levs[0::2], levs[1::2])
     assert np.abs(with_one.unbounded - without.unbounded).max() > 0.01
 

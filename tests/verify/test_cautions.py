@@ -136,7 +136,7 @@ def found(
         genre_names={"letters": "private letters"},
     )
     scored: Any = SimpleNamespace(
-        strange=[strange_population], two_genres=[of_two_genres], at_bound=[at_bound]
+        population_misfit=[strange_population], two_genres=[of_two_genres], at_bound=[at_bound]
     )
     return list(
         cautions_of(
@@ -229,7 +229,7 @@ def test_two_sides_of_two_genres_are_told_and_nothing_is_decided() -> None:
     assert "so the log Bayes factor is 0" in caution.message
     assert caution.blocks_decision
     alike = found(GARDEN, VOYAGE, genre_shares=[LETTERS, LETTERS], of_two_genres=True)
-    assert "seem to be of two genres. What" in only(alike, "two_genres").message
+    assert "seem to be of two genres. Differences" in only(alike, "two_genres").message
     assert two_genres(LETTERS, ESSAYS) == ("letters", "essays")
 
 

@@ -99,10 +99,10 @@ def test_other_texts_are_scored_as_these_are(
     chosen = population if known else None
     comparison = compared(mixed, chosen)
     variants = [mixed.encode(TEXTS[at : at + 2]) for at in (0, 3, 5)]
-    values = comparison.of_pairs(variants, [comparison.levs[1]] * 3)
+    values = comparison.log_bayes_factors(variants, [comparison.levs[1]] * 3)
     for value, levs in zip(values, variants, strict=True):
         assert value == pytest.approx(slow_score(mixed, levs, comparison.levs[1], chosen), rel=1e-6)
-    assert comparison.of_pairs([], []).shape == (0,)
+    assert comparison.log_bayes_factors([], []).shape == (0,)
 
 
 @pytest.mark.parametrize("at_once", [1, 4, 1_000])
@@ -113,16 +113,18 @@ def test_how_many_are_scored_together_does_not_matter(
     rng = np.random.default_rng(0)
     variants = comparison.levs[0][:1] * rng.uniform(0.5, 1.5, (150, 1, 1)).astype(np.float32)
     others = [comparison.levs[1]] * len(variants)
-    expected = comparison.of_pairs(list(variants), others)
+    expected = comparison.log_bayes_factors(list(variants), others)
     monkeypatch.setattr(module, "_AT_ONCE", at_once)
-    np.testing.assert_allclose(comparison.of_pairs(list(variants), others), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        comparison.log_bayes_factors(list(variants), others), expected, rtol=1e-6
+    )
 
 
 def test_the_contributions_are_those_with_the_population_if_it_was_used(
     mixed: Verifier, population: Population
 ) -> None:
     comparison = compared(mixed, population)
-    strange = replace(comparison.scored, strange=np.array([True]))
+    strange = replace(comparison.scored, population_misfit=np.array([True]))
     for used, result in (
         (population, comparison),
         (None, compared(mixed)),
@@ -146,7 +148,7 @@ def test_a_model_that_is_not_calibrated_gives_its_score(small_run: SmallRun) -> 
 
 def test_a_population_of_another_genre_is_not_used(mixed: Verifier, population: Population) -> None:
     comparison = compared(mixed, population)
-    strange = replace(comparison.scored, strange=np.array([True]))
+    strange = replace(comparison.scored, population_misfit=np.array([True]))
     comparison = replace(comparison, scored=strange)
     assert comparison.used is None
     assert population_sensitivity(comparison) is None

@@ -21,9 +21,9 @@ from adhominem.model.member import Model, make_members
 from adhominem.paper.device import DeviceRuntime
 from adhominem.text.vocabulary import spread_starts
 from adhominem.verify.explanation import (
+    ExplainedPassage,
     ExplainedText,
     Explanation,
-    Passage,
     explain_text,
     explain_texts,
 )
@@ -158,7 +158,7 @@ def test_passages_begin_where_the_windows_of_the_first_network_do(
 # Attention
 
 
-def passages_of(result: Explanation) -> list[Passage]:
+def passages_of(result: Explanation) -> list[ExplainedPassage]:
     return [passage for text in result.texts for passage in text.passages]
 
 

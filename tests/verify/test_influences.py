@@ -101,7 +101,7 @@ def test_the_population_is_held_against_none(verifier: Verifier) -> None:
 def test_a_population_of_another_genre_did_nothing(verifier: Verifier) -> None:
     others = [text[at : at + 1_200] for text in (*MARGERY, *DEZ) for at in (0, 1_200)]
     comparison = verifier.compare(MARGERY[0], DEZ[0], verifier.population(others))
-    strange = replace(comparison.scored, strange=np.array([True]))
+    strange = replace(comparison.scored, population_misfit=np.array([True]))
     population = influences(replace(comparison, scored=strange), None)[-1]
     assert population.value == "12 texts of another genre, not used"
     assert population.change is None

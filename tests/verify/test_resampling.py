@@ -46,7 +46,7 @@ class MadeUpSides:
         mean = times @ text / times.sum(axis=1)
         return np.asarray(mean - self.fewer * (times == 0).sum(axis=1))[:, None]
 
-    def of_pairs(self, first: list[FloatArray], second: list[FloatArray]) -> FloatArray:
+    def log_bayes_factors(self, first: list[FloatArray], second: list[FloatArray]) -> FloatArray:
         pairs = zip(first, second, strict=True)
         return np.array([one[0, 0] + other[0, 0] for one, other in pairs])
 

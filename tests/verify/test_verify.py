@@ -512,7 +512,7 @@ def test_an_exhibit_keeps_the_hash_of_its_file(verifier: Verifier) -> None:
         (["empty.txt", "email.txt"], "empty.txt: the text is empty; expected"),
         (["letter.txt", "hidden.txt"], "hidden.txt: the text has no word in it"),
         (["letter.txt", "email.txt", "--model", "nowhere"], "nowhere"),
-        (["letter.txt", "email.txt", "--scale", "letter.txt"], "letter.txt is no verbal scale"),
+        (["letter.txt", "email.txt", "--scale", "letter.txt"], "letter.txt is not a verbal scale"),
         (["letter.txt", "email.txt", "--device", "tpu"], "the device is 'tpu'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

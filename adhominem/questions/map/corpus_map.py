@@ -360,8 +360,8 @@ def remarks_on_population(
     changed = verifier.changed
     for caution in cautions_of_many(scored.calibrated, population, names, misleading, changed):
         yield caution.message
-    if scored.strange.any():
+    if scored.population_misfit.any():
         yield (
-            f"{np.mean(scored.strange):.0%} of the pairs do not lie among the texts of the "
-            "population, and were compared without it"
+            f"{np.mean(scored.population_misfit):.0%} of the pairs do not lie among the texts of "
+            "the population, and were compared without it"
         )

@@ -33,9 +33,9 @@ from adhominem.questions.predict.partial_answers import (
     without_shared_passages,
 )
 from adhominem.score.decision import probability_same_author, without_weak_answers
-from adhominem.score.population import Population, each_once
+from adhominem.score.population import Population, distinct_levs
 from adhominem.text.files import COMPRESSIONS, Document, noting_inputs, path_of
-from adhominem.text.pan import Pair, each_id_once, pair_rows, problem_rows
+from adhominem.text.pan import Pair, pair_rows, problem_rows, with_unique_ids
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
 from adhominem.verify.case_cautions import cautions_of_many, no_statement
@@ -128,7 +128,7 @@ def predict(
             "population": digest,
         }
         partial = stack.enter_context(closing(PartialAnswers(output, settings)))
-        rest: Iterator[Case] = stop_or_skip(each_id_once(chain(first_case, cases)), skipped)
+        rest: Iterator[Case] = stop_or_skip(with_unique_ids(chain(first_case, cases)), skipped)
         taken_out: list[tuple[str, int]] = []
         batches = _begun(rest, partial, levs, relevant, taken_out)
         for batch in begun_ahead(batches, levs.ahead):
@@ -338,7 +338,7 @@ class _Levs:
                 continue
             # A text that a side has several times counts once, as in a single comparison.
             first, second = (
-                each_once(joined([lev for _, lev in side if not isinstance(lev, InputError)]))
+                distinct_levs(joined([lev for _, lev in side if not isinstance(lev, InputError)]))
                 for side in sides
             )
             yield case, (first, second)

@@ -20,10 +20,10 @@ from typing import Any
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.passages import Hashes, TakenOut, without_shared
 from adhominem.text.files import Document, check_not_read
-from adhominem.text.pan import Pair, Problem
+from adhominem.text.pan import Pair, PanProblem
 from adhominem.text.writing import lock_of, locked, write_whole
 
-Case = Pair | Problem
+Case = Pair | PanProblem
 
 _FORMAT = 4  # of the three files, and of what is compared
 _DIGEST_BYTES = 16

@@ -322,7 +322,7 @@ def _ranking(
         *cautions_of_ranking(
             verifier.verify(side, list(material.candidates[first]), population=shared),
             source=others.told.source,
-            strange=scored.factors.strange[0].tolist(),
+            strange=scored.factors.population_misfit[0].tolist(),
             genres=candidates_by_genre(verifier, shared, known, run),
         ),
         *(other_genres(verifier, levs[: len(side)], known, run) if states else ()),

@@ -120,8 +120,8 @@ def like_pairs(
     genre = guessed_genre(likeness)
     like = validation.like(words, genre, texts, population)
     if likeness is not None and genre in likeness.described:
-        described = like.told.replace(f"“{genre}”", f"“{likeness.name(genre)}”")
-        like = replace(like, told=described)
+        described = like.description.replace(f"“{genre}”", f"“{likeness.name(genre)}”")
+        like = replace(like, description=described)
     same = int(like.cases.same_author.sum())
     return like if 0 < same < len(like.cases) else None
 
@@ -147,7 +147,7 @@ def validation_facts(
         study.intervals.get("cllr", (nan, nan)) if study is not None else _cllr_interval(cases)
     )
     return ValidationFacts(
-        condition=like.told,
+        condition=like.description,
         dropped=like.dropped,
         same_author=sizes["same"],
         different_authors=sizes["different"],

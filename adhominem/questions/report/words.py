@@ -19,7 +19,7 @@ from adhominem.render.templates import markup, sentence
 from adhominem.render.tippett import tippett
 from adhominem.score.decision import VerbalScale, say_probability
 from adhominem.verify.case_cautions import UNCALIBRATED
-from adhominem.verify.explanation import ExplainedText, Explanation, Passage, at_sentences
+from adhominem.verify.explanation import ExplainedPassage, ExplainedText, Explanation, at_sentences
 from adhominem.verify.sensitivity import WIDENED
 from adhominem.verify.verification import Likeness
 
@@ -176,7 +176,7 @@ def _not_why(explanation: Explanation | None) -> str:
 
 def _strongest(explanation: Explanation) -> list[tuple[str, ...]]:
     """The passages that contribute most to either side, those for one author first."""
-    ranked: list[tuple[ExplainedText, Passage]] = sorted(
+    ranked: list[tuple[ExplainedText, ExplainedPassage]] = sorted(
         ((text, passage) for text in explanation.texts for passage in text.passages),
         key=lambda row: -row[1].contribution,
     )
@@ -188,7 +188,7 @@ def _strongest(explanation: Explanation) -> list[tuple[str, ...]]:
     ]
 
 
-def _quoted(text: ExplainedText, passage: Passage) -> str:
+def _quoted(text: ExplainedText, passage: ExplainedPassage) -> str:
     words = " ".join(text.text[passage.start : passage.end].split())
     if len(words) > _LONGEST:
         words = f"{words[:_LONGEST].rpartition(' ')[0] or words[:_LONGEST]} …"

@@ -160,7 +160,7 @@ def window_factors(
         on_progress(number / len(sides))
     return (
         np.stack([one.log_bayes_factor for one in scored], axis=1),
-        np.stack([one.strange for one in scored], axis=1),
+        np.stack([one.population_misfit for one in scored], axis=1),
     )
 
 

@@ -183,7 +183,7 @@ def _hits(
             if stated
             else None,
             at_bound=stated and bool(factors.at_bound[at]),
-            other_genre=bool(factors.strange[at]),
+            other_genre=bool(factors.population_misfit[at]),
             expected_false_hits=false,
         )
 

@@ -30,7 +30,7 @@ from adhominem.questions.map.corpus_map import (
 from adhominem.questions.map.groups import markers
 from adhominem.questions.map.page import map_page
 from adhominem.score.calibration import Bounds, Calibration, Weights
-from adhominem.score.three_level import Levels
+from adhominem.score.three_level import ThreeLevelParameters
 from adhominem.verify.case_cautions import UNCALIBRATED
 
 NASTY = '</script><b>"&\u2028'
@@ -111,7 +111,7 @@ def test_a_join_is_labelled_by_the_mean_of_its_pairs(drawn: CorpusMap) -> None:
 def bounded(verifier: Verifier, lower: float, upper: float, *cells: Bounds) -> Verifier:
     """The same model with bounds, and nothing else of a calibration."""
     calibration = Calibration(
-        members=(Levels(),),
+        members=(ThreeLevelParameters(),),
         layer_weights=(1.0,),
         weights=Weights(),
         lower_bound=lower,
