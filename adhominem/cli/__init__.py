@@ -111,7 +111,7 @@ def _mend_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
     if output_is_closed:
         sys.stderr.write(
-            "error: standard output is closed; expected a place for results, be it /dev/null\n"
+            "error: standard output is closed; expected a place for results, such as /dev/null\n"
         )
         sys.exit(1)
 

@@ -203,7 +203,7 @@ def attention(job: opt.Job, /, top: int, as_json: bool, **options: Any) -> None:
     "For --clusters: how probable it is that two texts are by one person, before they are read.",
     of=opt.PRIOR,
 )
-@opt.number("--limit", 1_000, "Most documents; of more, so many are drawn at random.")
+@opt.number("--limit", 1_000, "Most documents; a larger corpus is sampled at random.")
 @opt.seed
 @opt.device
 @opt.jobs

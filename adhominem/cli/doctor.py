@@ -21,8 +21,8 @@ def doctor(model: str | None, as_json: bool) -> None:
     """Is everything installed, and does it work?
 
     Shows the version, the models (each is loaded and tried), the devices and cores, which parts run
-    in C, and which extras are missing and what they would add. A missing extra is no fault. Exit
-    status: 0 if all is well, 1 if something is broken.
+    in C, and which extras are missing and what they would add. A missing extra is not an error.
+    Exit status: 0 if all is well, 1 if something is broken.
 
     \b
         adhominem doctor

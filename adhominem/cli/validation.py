@@ -51,7 +51,7 @@ def _known_endings(
 @click.option(
     "--population-size",
     type=opt.ONE_OR_MORE,
-    help="With `--population input`, draw so many texts anew for each case.  [default: all]",
+    help="With `--population input`, how many texts are drawn for each case.  [default: all]",
 )
 @click.option(
     "--cases",

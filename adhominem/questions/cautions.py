@@ -18,13 +18,13 @@ from adhominem.verify.cautions import Caution, caution, foreign_text, listed
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 
-_MOST_CHECKED = 1_000  # texts that are looked at, be they prose, and of which genre
+_MOST_CHECKED = 1_000  # most texts whose genre, and whether they are prose, is checked
 _MOSTLY = 0.5  # of a candidate's texts
 _FOREIGN = {"foreign", "other_language"}  # codes
 _FEWEST = 100  # tokens of a text: of fewer, nothing can be said
 _OF_GENRE = 5  # texts of a candidate whose genre is guessed
 _SOME_CANDIDATES = 200  # the first of them, if there are more texts than that
-# What a comparison warns of because of its population; the other candidates are no usual one.
+# What a comparison warns of because of its population; the other candidates are not a usual one.
 _OF_POPULATION = {"mixed_population", "small_population"}
 
 UNTRIED = caution(
@@ -101,7 +101,7 @@ def foreign_texts(verifier: Verifier, documents: Sequence[Document]) -> Iterator
         yield caution(
             "foreign",
             f"not running prose of a kind that the model knows: {listed(names)}",
-            "what is told means little as far as it rests on such texts",
+            "the answer means little as far as it rests on such texts",
             "look at them with `adhominem verify`, which says what is unusual about a text",
         )
 

@@ -309,7 +309,7 @@ def drawn_texts(
 ) -> Texts:
     """A collection of texts, or as many of them at random as are worth while.
 
-    Of a population, which is no corpus, each text counts once.
+    In a population, each text counts once.
     """
     if most is None:
         most = note.most if isinstance(note.most, int) else MOST_TEXTS

@@ -51,7 +51,7 @@ class FormFields:
     population: Sequence[Upload] = ()
     server_population: bool = False
     explain: bool = True
-    report: bool = False  # alone: the rest was told before
+    report: bool = False  # alone: the rest was sent before
     case: str = ""  # what the report is headed with
     examiner: str = ""
 

@@ -72,7 +72,7 @@ def parse_json(body: bytes) -> Any:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        raise HTTPException(400, "a key comes twice in an object; which is meant cannot be told")
+        raise HTTPException(400, "a key occurs twice in an object; expected each once")
     return entries
 
 

@@ -30,7 +30,7 @@ client_asking: ContextVar[str] = ContextVar("client_asking", default="")  # whos
 
 CONNECTIONS = 900  # open at once; a process may usually have 1,024 files
 _HELD = 8  # times the bytes of one request, of all that are being answered
-_SMALL = 1 << 16  # bytes of a request: there is always room for so many
+_SMALL = 1 << 16  # bytes of a request: there is always room for these
 _AT_ONCE = 1 << 14  # bytes that are parsed in one go: h11 takes its time with tiny chunks
 _MOST_PARSING = 1.0  # seconds of one request's headers and chunks; 16 MiB as they come take 0.1
 _MOST_IGNORED = 5  # times the limit of a request, of a body that was refused
@@ -220,7 +220,7 @@ class Connection(H11Protocol):
             self.transport.abort()
 
     def _refuse(self, error: RequestError) -> None:
-        """Answer what is no request yet, and end the connection."""
+        """Answer something that is not a request yet, and end the connection."""
         if self.transport.is_closing():
             return
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer has begun

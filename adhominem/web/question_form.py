@@ -239,7 +239,7 @@ class QuestionAnswerer(Answerer[QuestionFields]):
             for name, (kind, note) in self._inputs.items()
             if kind is not Texts
         }
-        # All in one go: each file that is no table is one text.
+        # All in one go: a file that is not a table is one text.
         files = [file for sides in plain.values() for side in sides for file in side.files]
         texts, notes = await self.reader.read(files)
         of_files, values = iter(texts), dict[str, Any]()

@@ -87,7 +87,7 @@ class HowManyWriters(Question):
         "How probable it is that two texts are by one person, before they are read.",
     ] = PRIOR
     limit: Annotated[
-        int, Within(2), _COMMAND, "Most documents; of more, so many are drawn at random."
+        int, Within(2), _COMMAND, "Most documents; a larger corpus is sampled at random."
     ] = MOST_DOCUMENTS
     seed: Annotated[int, Within(0), _COMMAND, "Repeats a run."] = 0
 
@@ -229,7 +229,7 @@ def _otherwise(
     Without one, texts of a genre that the model does not know look alike, and seem to be by one
     person; with so few of their own, hardly any do. So where both agree, it is worth more.
     """
-    with suppress(OptionError):  # very few are no population at all
+    with suppress(OptionError):  # very few texts cannot be a population
         scored = verifier.scorer.all_pairs(read.levs, verifier.population_of(read.levs))
         factors = stated(scored.log_bayes_factor, foreign)
         _, clusters, _ = cluster_originals(factors, prior_same_author, first)

@@ -62,7 +62,7 @@ class WhatDiffers(ContrastOptions, Question):
     population: Annotated[
         Texts,
         Input(
-            "Texts whose rates are told beside those of the two sides.",
+            "Texts whose rates are shown beside those of the two sides.",
             option="--population",
             option_help="Texts of the same genre by anybody: the other side, or the usual rates.",
             most=300,  # with more, its rates would hardly change
@@ -113,7 +113,7 @@ def contrast_files(
     """Say what sets two sides apart, each a file or a folder of one person's texts.
 
     Without a `second` side, the first is contrasted with the `population`, which is texts by
-    anybody. With one, the population's rates are told beside those of both sides. Options are the
+    anybody. With one, the population's rates are shown beside those of both sides. Options are the
     settings of `WhatDiffers`, and what `answer_files` takes; the model says which n-grams are
     counted.
     """

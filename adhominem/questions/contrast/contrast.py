@@ -129,7 +129,7 @@ def contrast_texts(
 ) -> Contrast:
     """Say which habits set two sides apart, each the texts of one person, or of many.
 
-    `usual` are texts of a `population` of that name: their rates are told beside those of the
+    `usual` are texts of a `population` of that name: their rates are shown beside those of the
     sides.
     """
     options = options or ContrastOptions()
@@ -220,7 +220,7 @@ def _grouped(
     )
     groups = group(occurrences, np.array(order, dtype=np.int64))
     groups += [[at] for at in np.flatnonzero(~there).tolist()]
-    # By what is told of each: the others are only mentioned beside it.
+    # By the words that are reported; the others are only mentioned beside them.
     numbered = [features[members].tolist() for members in groups]
     return sorted(numbered, key=lambda members: -abs(float(z[members[0]])))
 
@@ -236,7 +236,7 @@ def _words(counts: Counts, texts: Sequence[NgramText], feature: int) -> Counter[
 
 
 def _is_one_word(words: Counter[str]) -> bool:
-    """Whether letters are those of one word, which is told as such."""
+    """Whether letters are those of one word, which is reported as a word."""
     return bool(words) and words.most_common(1)[0][1] >= _ONE_WORD * words.total()
 
 

@@ -32,7 +32,7 @@ from adhominem.verify.verifier import Verifier
 
 GROUPS = ("words", "marks", "phrases", "letters", "content")
 _FEWEST = 5  # occurrences: of rarer features hardly anything is known
-_NAMES = 10  # that are told of each side
+_NAMES = 10  # that are listed for each side
 _SEEN = 30_000  # tokens of a side, at least, where it is looked which features stand together
 _NOTHING = np.zeros(0)
 
@@ -55,7 +55,7 @@ class Counts:
     table: Array32  # (slices, features)
     columns: IntArray  # (features,): in rising order
     features: list[Ngram]  # (features,)
-    groups: list[str]  # (features,): empty for what is not told
+    groups: list[str]  # (features,): empty for features that are not reported
     names: tuple[tuple[str, ...], ...]  # of each side, the most frequent first
 
     @property
@@ -189,7 +189,7 @@ def count_features(
 def group_of(feature: Ngram, common: set[str]) -> str:
     """The group of a feature; `common` are the words that nobody can do without.
 
-    It is empty for signs within tokens: they are told as marks.
+    It is empty for signs within tokens: they are reported as marks.
     """
     if feature.channel == 0:
         return "letters" if any(map(str.isalpha, feature.parts[0])) else ""

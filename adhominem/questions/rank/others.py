@@ -115,7 +115,7 @@ def _of_given(texts: int, name: str) -> RankingPopulation:
 def in_turn(
     candidates: Mapping[str, Sequence[Document]], most: int, rng: np.random.Generator
 ) -> list[tuple[str, Document]]:
-    """At most so many texts with their candidates: one of each, then one more of each."""
+    """Up to `most` texts with their candidates: one of each candidate, then another."""
     shuffled = {name: rng.permutation(len(texts)) for name, texts in candidates.items()}
     drawn: list[tuple[str, Document]] = []
     for turn in range(max(map(len, shuffled.values()))):

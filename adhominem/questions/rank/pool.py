@@ -45,7 +45,7 @@ class TextPool:
         """Those of pairs of sides, each given by the numbers of its texts.
 
         Texts of a pair are left out of the population that they stand in. One that seems to be of
-        another genre is used all the same, and told of as `population_misfit`.
+        another genre is used all the same, and reported as `population_misfit`.
         """
         cohort = None if population is None else np.array(population, dtype=np.int64)
         sizes: dict[tuple[int, int], list[int]] = {}  # pairs that are scored together

@@ -21,7 +21,7 @@ NONE = "<UNK>"  # "none of them", as PAN writes it
 
 
 def check_prior(prior_none: float) -> None:
-    """Refuse what is no prior probability of "none of them"."""
+    """Raise an OptionError unless this can be the prior probability of "none of them"."""
     if not 0 <= prior_none < 1:
         raise OptionError(f"the prior of none is {prior_none}; expected 0 to below 1")
 

@@ -87,7 +87,7 @@ def evidence(candidates: Sequence[RankedCandidate]) -> str:
     if best.verbal == NO_SUPPORT:
         return f"{NO_SUPPORT} for any candidate over somebody else of this population"
     if best.log10_bayes_factor < 0:
-        return f"{best.verbal} every candidate, at the least"
+        return f"at least {best.verbal} every candidate"
     return f"{best.verbal} {best.name} over somebody else of this population"
 
 

@@ -35,7 +35,7 @@ class TrustRow:
 
 
 def candidate_rows(case: RankedCase, most: int) -> list[list[object]]:
-    """The first so many candidates, the rest in one row, and none of them."""
+    """Rows of the first candidates, one row of the rest, and one of "none of them"."""
     rows: list[list[object]] = [
         [
             row.name,

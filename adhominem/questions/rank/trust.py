@@ -83,7 +83,7 @@ def try_known_texts(
     seed: int = 0,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> Trust | None:
-    """Rank the candidates' own texts, so many at a time; None if no candidate has two texts.
+    """Rank the candidates' known texts in batches; None if no candidate has two texts.
 
     The `population` is that of the case: LEVs (texts, lev_size) that were given, or with
     `population_of_others` the texts of the other candidates, or none.

@@ -48,7 +48,7 @@ class RollOptions(Options):
         Offered(served=Within(1, 10_000_000)),
         "Words from one change of author to the next, on average: a prior, yours to state.",
     ] = 2_000
-    closed: Annotated[bool, "One of the candidates wrote every part: there is no “neither”."] = (
+    closed: Annotated[bool, "One of the candidates wrote every part: “neither” is ruled out."] = (
         False
     )
 
@@ -122,7 +122,9 @@ class Rolled:
     words: int
     options: RollOptions
     candidates: tuple[Candidate, ...]
-    obstacle: str  # why no statement is made: then nothing is told below; empty where one is made
+    obstacle: (
+        str  # why no statement is made, with empty fields below; empty where one is
+    )
     states: tuple[str, ...]  # the candidates, and `neither` unless it is ruled out; or the styles
     are_styles: bool  # no candidates were given
     windows: tuple[Window, ...]
@@ -234,7 +236,7 @@ def make_changes(
 ) -> tuple[Change, ...]:
     """Where states change.
 
-    What is told of a change is what is known around it: no farther than a window, and not beyond
+    A change is described by what surrounds it: no farther than a window, and not beyond
     the middle between it and the next one.
     """
     places = [begin for begin, _ in passage_ranges(blocks)[1:]]  # the block after each change

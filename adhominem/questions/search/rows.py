@@ -59,7 +59,7 @@ def false_hit_rows(result: SearchResult) -> list[list[str]]:
 
 
 def search_facts(result: SearchResult) -> dict[str, str]:
-    """What the hits are worth among so many texts."""
+    """What the hits are worth, given the number of texts."""
     facts = {
         "Prior": f"{result.prior_same_author:.3g} for each text of the index: as if the author of "
         "one of them were as likely as that of any other",
@@ -100,7 +100,7 @@ def link_facts(links: Links) -> dict[str, str]:
     facts = {
         "Searched": f"{links.texts:,} texts of {links.accounts:,} accounts; {links.looked_at:,} "
         "pairs of accounts came up",
-        "False links": f"at most {links.rate:.0%} of those told are expected to be false, judged "
+        "False links": f"at most {links.rate:.0%} of those listed are expected to be false, judged "
         f"by {links.drawn:,} pairs of accounts drawn at random; where links are stronger than all "
         "of these, that is an extrapolation",
     }

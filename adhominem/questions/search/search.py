@@ -66,7 +66,7 @@ class Searched:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """What came up, and what it is worth among so many texts."""
+    """The hits, and what they are worth given the number of texts."""
 
     index: str
     texts: int  # of the index
@@ -110,7 +110,7 @@ def search_texts(
     if k < 1:
         raise OptionError(f"k is {k}; expected 1 or more")
     prior = 1 / max(texts, 2) if prior_same_author is None else prior_same_author
-    probability_same_author(0.0, prior)  # refuses what is no prior, before the work
+    probability_same_author(0.0, prior)  # refuses a wrong prior before any work
     chance = searcher.chance
     copies = [store.copies(digest_of(one.document.text)) for one in exhibits]
     levs = verifier.encode([one.document for one in exhibits])

@@ -209,7 +209,7 @@ def test_the_evidence_is_told_also_where_it_speaks_against_all() -> None:
     case = ranking().cases[0]
     assert evidence(case.candidates).startswith(f"weak support for {BAD}")
     against = replace(case.candidates[0], log10_bayes_factor=-0.5, verbal="weak support against")
-    assert evidence([against]) == "weak support against every candidate, at the least"
+    assert evidence([against]) == "at least weak support against every candidate"
 
 
 def test_a_browser_has_nothing_to_complain_of(browser: Browser, tmp_path: Path) -> None:
