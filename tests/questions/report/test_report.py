@@ -295,7 +295,7 @@ def test_the_genre_is_what_the_texts_are_mostly_like(
     )
     result = like_pairs(pairs, 400, likeness, texts=1, population=0)
     assert result is not None
-    assert condition in result.told
+    assert condition in result.description
     assert result.cases.known.all() == (likeness is None or likeness.atypicality <= 1)
     if "“blogs”" in condition:
         assert (result.cases.genre == 1).all()
