@@ -122,9 +122,7 @@ class Rolled:
     words: int
     options: RollOptions
     candidates: tuple[Candidate, ...]
-    obstacle: (
-        str  # why no statement is made, with empty fields below; empty where one is
-    )
+    obstacle: str  # why no statement is made, with empty fields below; empty where one is
     states: tuple[str, ...]  # the candidates, and `neither` unless it is ruled out; or the styles
     are_styles: bool  # no candidates were given
     windows: tuple[Window, ...]
