@@ -303,7 +303,7 @@ def test_the_keyboard_is_enough(page: Any) -> None:
         if visited[-1] == "texts by two writers":
             break
     page.keyboard.press("Enter")
-    expect(page.locator("#second-text")).to_have_value(BICYCLE)
+    expect(page.locator("#second-text")).to_have_value(LANDLORD)
     assert focused(page) == "submit"
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Space")
