@@ -1,4 +1,4 @@
-"""The public names, for type checkers; a test compares them with `__init__.py`."""
+"""The public names and their homes: one import a name. `__init__.py` reads them from here, too."""
 
 from adhominem.errors import AdHominemError as AdHominemError
 from adhominem.errors import AdHominemWarning as AdHominemWarning
