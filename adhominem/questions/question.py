@@ -22,9 +22,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 from markupsafe import Markup
 
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs.inputs import check_page_name
-from adhominem.jobs.population import distinct, draw, in_order
-from adhominem.jobs.run import Run, Watch, unwatched
+from adhominem.jobs.run import Run, Watch, check_page_name, distinct, draw, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.pairs.passages import without_recurring
@@ -316,7 +314,7 @@ def drawn_texts(
     if not note.is_corpus:
         documents = distinct(documents)
     drawn, count = draw(documents, most, seed, on_documents)
-    return Texts(tuple(in_order(drawn)), name, count=count)
+    return Texts(tuple(drawn), name, count=count)
 
 
 def named(sides: Iterable[tuple[str, Sequence[Document]]]) -> Known:

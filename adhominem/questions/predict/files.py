@@ -21,8 +21,7 @@ from pathlib import Path
 from adhominem.arrays import BoolArray, Levs, joined
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.engines import encoder_on
-from adhominem.jobs.inputs import Watch, open_corpora, unwatched
-from adhominem.jobs.population import read_population
+from adhominem.jobs.run import Watch, open_corpora, read_population, unwatched
 from adhominem.jobs.workers import EncoderPool, begun_ahead
 from adhominem.questions.predict.partial_answers import (
     Case,

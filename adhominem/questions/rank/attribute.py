@@ -9,8 +9,7 @@ from typing import Any
 import adhominem
 from adhominem.errors import InputError
 from adhominem.evaluation.pan import macro_f1
-from adhominem.jobs.inputs import Watch, unwatched
-from adhominem.jobs.run import Run
+from adhominem.jobs.run import Run, Watch, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.question import Side, Texts, as_known, inputs_of, read_input

@@ -12,7 +12,7 @@ import adhominem
 from adhominem.arrays import Levs
 from adhominem.errors import InputError, OptionError
 from adhominem.evaluation.study import LOG_10, StudyCase, StudyConditions, ValidationStudy
-from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.run import Watch, unwatched
 from adhominem.jobs.workers import encode_documents, encoder
 from adhominem.model.folder import DEFAULT_MODEL, model_folder
 from adhominem.model.writing import trained_on
