@@ -74,11 +74,11 @@ class Balance:
     """
 
     log_bayes_factor: float  # the sum, without the model's bounds
-    habits: float = 0.0  # from the listed n-grams
-    names: float = 0.0  # from n-grams that are parts of names
-    named: tuple[str, ...] = ()  # some of these names, the most frequent first
-    other_ngrams: float = 0.0
-    rest: float = 0.0  # from networks, very rare n-grams, and what both sides avoid
+    habits: float  # from the listed n-grams
+    names: float  # from n-grams that are parts of names
+    named: tuple[str, ...]  # some of these names, the most frequent first
+    other_ngrams: float
+    rest: float  # from networks, very rare n-grams, and what both sides avoid
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def explain_ngrams(comparison: Comparison) -> tuple[tuple[NgramContribution, ...
     """
     whole, weighed = comparison.log_bayes_factor, weigh_ngrams(comparison)
     if weighed is None or not len(weighed.columns):
-        return (), Balance(whole, rest=whole)
+        return (), Balance(whole, 0.0, 0.0, (), 0.0, whole)
     texts, contributions = weighed.profile.texts, weighed.contributions
     name_like = name_tokens(texts, weighed.profile.table.tokens)
     groups, are_parts_of_names = strongest_groups(
