@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-import adhominem
 from adhominem.config import pick_preset
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.pan import table_row
@@ -176,7 +175,7 @@ def _gather(folders: list[Path], dev: Mapping[str, PackedCorpus], output: Path) 
             shutil.copytree(source, folder / name)
         scores = _ensemble_scores(folders, dev)
         card = ensemble_card(names, scores)
-        write_ensemble(folder, names, scores, card, adhominem.__version__)
+        write_ensemble(folder, names, scores, card)
 
 
 def _ensemble_scores(folders: list[Path], dev: Mapping[str, PackedCorpus]) -> dict[str, Any]:
@@ -303,7 +302,9 @@ def make_ensemble(
     with noting_inputs(), write_folder(output) as folder, watch("fitting") as on_documents:
         for model, files, name in zip(models, sources, names, strict=True):
             (folder / name).mkdir()
-            for file in (file for file in LAYOUT if file.kept and files.has(file)):
+            for file in (
+                file for file in LAYOUT if file.kept and not file.top_level and files.has(file)
+            ):
                 with reading(model.folder, file.name):
                     (folder / name / file.name).write_bytes(files.read(file))
             if corpus is not None:
@@ -317,7 +318,7 @@ def make_ensemble(
         for name, authors in zip(names, listed, strict=True):
             if authors is not None and authors != shared:
                 (folder / name / AUTHORS.name).write_text(authors, "utf-8")
-        write_ensemble(folder, names, {}, ensemble_card(names, {}, about), adhominem.__version__)
+        write_ensemble(folder, names, {}, ensemble_card(names, {}, about))
     return Ensemble(output, tuple(names))
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import adhominem
 from adhominem.arrays import Array32, FloatArray, IntArray
 from adhominem.errors import OptionError
 from adhominem.evaluation.figures import draw_entropy_curves
@@ -229,7 +228,6 @@ class _NetworkRun:
                 card=model_card(
                     task.config, self.vocabulary, task.corpus.description, scores, best_epoch
                 ),
-                version=adhominem.__version__,
             )
             write_training_authors(folder, task.corpus.labels.author_names)
             documents = reference_documents(len(task.corpus))

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-import adhominem
 from adhominem.arrays import Array32, FloatArray
 from adhominem.errors import CheckpointError
 from adhominem.evaluation.pan import auc
@@ -156,7 +155,6 @@ class _NgramRun:
             weights=weights,
             scores=scores,
             card=ngram_card(self.config, self.table, corpus.description, scores),
-            version=adhominem.__version__,
         )
         model = NgramModel(
             config=self.config, table=self.table, weights=weights, scores=scores, folder=folder
