@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # By their commands: the class, and what the list of commands says without loading it.
 QUESTIONS = {
     "rank": ("WhichCandidate", "Which of these candidates wrote it, if any?"),
+    "validate": ("HowGood", "How does the model do on your own texts?"),
+    "map": ("WhatIsAlike", "Draw a corpus: which texts are alike, as a map and as a tree."),
     "roll": ("WhichPart", "Which part of a text is by whom?"),
     "cluster": ("HowManyWriters", "How many people wrote these texts, and who wrote what?"),
     "contrast": ("WhatDiffers", "What sets one person's texts apart from another's?"),
@@ -92,32 +94,48 @@ class QuestionCommand(click.Command):
                     help=note.option_help,
                 )
                 params.append(option)
-        shared = [opt.page, opt.model]
+        output = self.question.output
+        params.append(
+            click.Option(
+                ["-o", "--output"],
+                required=output.is_required,
+                multiple=output.is_repeated,
+                type=opt.PATH,
+                help=output.help,
+            )
+        )
         made = [opt.setting(one) for one in settings_of(self.question, "command")]
         runs_on = [getattr(opt, name) for name in self.question.runs_on]
-        for decorate in (*shared, *made, *runs_on, opt.json):
+        for decorate in (opt.model, *made, *runs_on, opt.json):
             params += _made_by(decorate)
         return [*params, *self._more]
 
     def _answer(self, as_json: bool, **values: Any) -> None:
         from adhominem.cli.terminal import complain, print_result, print_table, say, warn
+        from adhominem.errors import OptionError
         from adhominem.questions.question import Table, Texts, answer_files, inputs_of
 
-        job = click.get_current_context().obj
-        result = answer_files(self.question, **job, **values)
-        page = self.question.page()
+        question, job = self.question, click.get_current_context().obj
+        try:
+            outputs = question.output.paths(values["output"])
+            question.check(values)
+        except OptionError as error:
+            raise click.UsageError(str(error)) from None
+        result = answer_files(question, **job, **values)
+        page = question.page()
         complain(*(f"warning: {remark}" for remark in page.remarks(result)))
         if as_json:
-            reads_many = {dict, Texts} & {kind for kind, _ in inputs_of(self.question).values()}
-            print_result(result, job["skipped"] if reads_many else None)
+            reads_many = {dict, Texts} & {kind for kind, _ in inputs_of(question).values()}
+            output = values["output"] if question.output.is_required else None
+            print_result(result, job["skipped"] if reads_many else None, output)
             return
         for line in page.lines(result, values):
             if isinstance(line, Table):
                 print_table(line.title, line.columns, line.rows)
             else:
                 say(line)
-        if values["output"] is not None:
-            say(f"Written  {values['output']}")
+        if outputs:
+            say(f"Written  {', '.join(map(str, outputs))}")
         warn(page.warnings(result))
 
 

@@ -18,12 +18,6 @@ Corpora = Sequence[Source | str | Path]
 PairSets = Mapping[str, Sequence[Pair]] | Sequence[str | Path]  # by name, or where they lie
 
 
-def check_page_name(output: str | Path) -> None:
-    """Raise an OptionError unless the output of a page is an .html file."""
-    if Path(output).suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"{output} is not an .html file; expected one for the page")
-
-
 @contextmanager
 def reading(
     corpora: Corpora, what: str, watch: Watch, *, times: int = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol
 
 from adhominem.arrays import Levs, joined
@@ -48,6 +49,7 @@ class Run:
     watch: Watch = unwatched
     skipped: list[InputError] | None = None  # what cannot be used; None: the first is raised
     encode: Encode | None = None  # by worker processes; None: the verifier itself
+    model: str | Path = ""  # the model that was loaded, where the question is on files
     _without: set[str] = field(default_factory=set)  # texts that have no LEV
 
     def levs(
