@@ -27,8 +27,7 @@ from adhominem.questions.verify.files import note_model
 from adhominem.score.population import Population
 from adhominem.text.files import Document, check_not_read, name_of, noting_inputs, path_of
 from adhominem.text.writing import write_whole
-from adhominem.verify.case_cautions import CHANGED, UNCALIBRATED
-from adhominem.verify.cautions import listed
+from adhominem.verify.cautions import CHANGED, UNCALIBRATED, listed
 from adhominem.verify.verifier import Verifier, load
 
 INPUT = "input"  # instead of a population's path: the material itself
