@@ -17,8 +17,7 @@ from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.population import Population, distinct_levs
 from adhominem.score.scorer import square
 from adhominem.text.files import Document
-from adhominem.verify.case_cautions import cautions_of_many
-from adhominem.verify.cautions import listed, passages_taken_out
+from adhominem.verify.cautions import cautions_of_many, listed, passages_taken_out
 from adhominem.verify.verifier import Verifier
 
 MOST_DOCUMENTS = 1_000

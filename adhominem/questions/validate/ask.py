@@ -30,8 +30,7 @@ from adhominem.records import Offered, Within
 from adhominem.score.population import Population
 from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document
-from adhominem.verify.case_cautions import CHANGED, UNCALIBRATED
-from adhominem.verify.cautions import listed
+from adhominem.verify.cautions import CHANGED, UNCALIBRATED, listed
 from adhominem.verify.verifier import Verifier
 
 INPUT = "input"  # instead of a population's path: the material itself

@@ -16,7 +16,7 @@ from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.questions.cluster.ask import cluster_corpus
 from adhominem.questions.corpus import FEWEST_FOR_POPULATION
 from adhominem.questions.map.ask import map_corpus
-from adhominem.verify.case_cautions import UNCALIBRATED
+from adhominem.verify.cautions import UNCALIBRATED
 
 
 @pytest.fixture
