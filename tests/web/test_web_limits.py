@@ -56,7 +56,7 @@ def test_no_client_has_all_the_places() -> None:
         pass
 
 
-def test_who_gives_up_waiting_for_files_loses_no_place() -> None:
+def test_of_files_that_wait_the_last_are_read_first_and_who_gives_up_loses_no_place() -> None:
     async def run() -> list[int]:
         queue, go_on, done = _Queue(), asyncio.Event(), []
 
@@ -65,15 +65,17 @@ def test_who_gives_up_waiting_for_files_loses_no_place() -> None:
                 await go_on.wait()
                 done.append(number)
 
-        tasks = [asyncio.ensure_future(work(number)) for number in range(_AT_ONCE + 3)]
+        tasks = [asyncio.ensure_future(work(number)) for number in range(_AT_ONCE + 4)]
         await asyncio.sleep(0)
-        assert queue.waiting == 3
+        assert len(queue.waiting) == 4
         tasks[_AT_ONCE].cancel()
         await asyncio.sleep(0)
         go_on.set()
+        await asyncio.sleep(0)
+        tasks[-1].cancel()  # in the very round in which it gets its place
         await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2)
         assert not queue.waiting
         async with asyncio.timeout(1), queue.turn(), queue.turn(), queue.turn():
             return done
 
-    assert asyncio.run(run()) == [0, 1, 2, _AT_ONCE + 1, _AT_ONCE + 2]
+    assert asyncio.run(run()) == [0, 1, 2, _AT_ONCE + 2, _AT_ONCE + 1]
