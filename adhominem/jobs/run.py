@@ -59,6 +59,7 @@ class Run:
     watch: Watch = unwatched
     skipped: list[InputError] | None = None  # what cannot be used; None: the first is raised
     encode: Encode | None = None  # by worker processes; None: the verifier itself
+    model: str | Path = ""  # the model that was loaded, where the question is on files
     _without: set[str] = field(default_factory=set)  # texts that have no LEV
 
     def levs(
@@ -87,12 +88,6 @@ class Run:
         rows = [(text, fresh.get((text.text, text.topic), kept.lev(text))) for text in left]
         there = [(text, lev) for text, lev in rows if lev is not None]
         return [text for text, _ in there], joined([Levs(()), *(lev for _, lev in there)])
-
-
-def check_page_name(output: str | Path) -> None:
-    """Raise an OptionError unless the output of a page is an .html file."""
-    if Path(output).suffix.lower() not in (".html", ".htm"):
-        raise OptionError(f"{output} is not an .html file; expected one for the page")
 
 
 @contextmanager
