@@ -213,8 +213,8 @@ class PointTable:
     def __getitem__(self, numbers: IntArray) -> Points:
         columns, m = self.columns[numbers], self.members
         places = np.empty((len(numbers), self.places[0].shape[1]), np.float32)
-        for at, chosen, rows in by_shard([len(part) for part in self.places], numbers):
-            places[chosen] = self.places[at][rows]
+        for shard, chosen, rows in by_shard(self.places, numbers):
+            places[chosen] = shard[rows]
         of_members = columns[:, :m], columns[:, m : 2 * m], columns[:, 2 * m : 3 * m]
         tokens, usual, deviations = columns[:, 3 * m :].T
         return Points(*of_members, tokens, usual, deviations, places)
