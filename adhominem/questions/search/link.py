@@ -25,7 +25,7 @@ import adhominem
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.errors import NotFoundError, OptionError
 from adhominem.harmless import one_line
-from adhominem.index.chance import tail
+from adhominem.index.searcher import tail
 from adhominem.index.packing import packed_and_back
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
@@ -283,7 +283,7 @@ def _nearest_pairs(
         theirs = [frozenset(owners[int(accounts[number])]) for number in part.tolist()]
         queries = packed_and_back(store.levs(part))
         for number, near in zip(
-            part.tolist(), searcher.nearest(queries, _NEAREST, theirs), strict=True
+            part.tolist(), searcher.nearest(queries, _NEAREST, theirs, _NEAREST), strict=True
         ):
             for other in near[~store.foreign[near]].tolist():
                 one, two = (

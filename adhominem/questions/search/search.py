@@ -12,7 +12,7 @@ import numpy as np
 import adhominem
 from adhominem.errors import NotFoundError, OptionError
 from adhominem.index.build import digest_of
-from adhominem.index.chance import Chance, FalseHits
+from adhominem.index.searcher import Chance, FalseHits
 from adhominem.index.searcher import Scored, Searcher
 from adhominem.index.store import Store
 from adhominem.pairs.passages import TakenOut, sketch, without_shared
