@@ -50,6 +50,7 @@ from adhominem.questions.report.check import check_report as check_report
 from adhominem.questions.report.details import CaseDetails as CaseDetails
 from adhominem.questions.report.details import ItemDetails as ItemDetails
 from adhominem.questions.report.details import read_details as read_details
+from adhominem.questions.report.document import report_page as report_page
 from adhominem.questions.report.files import (
     check_candidates_files as check_candidates_files,
 )
@@ -58,7 +59,6 @@ from adhominem.questions.report.files import report_candidates as report_candida
 from adhominem.questions.report.files import report_files as report_files
 from adhominem.questions.report.formats import read_report as read_report
 from adhominem.questions.report.formats import write_report as write_report
-from adhominem.questions.report.page import report_page as report_page
 from adhominem.questions.report.report import Report as Report
 from adhominem.questions.report.report import make_report as make_report
 from adhominem.questions.roll.ask import roll_files as roll_files

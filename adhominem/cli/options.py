@@ -108,7 +108,7 @@ def page_name(
 ) -> Path | None:
     """Refuse what cannot be written before anything is computed."""
     from adhominem.errors import OptionError
-    from adhominem.jobs.inputs import check_page_name
+    from adhominem.jobs.run import check_page_name
 
     if output is not None:
         try:

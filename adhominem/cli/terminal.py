@@ -27,7 +27,7 @@ from adhominem.records import strict_json, to_json, with_schema
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from adhominem.jobs.inputs import Unit
+    from adhominem.jobs.run import Unit
     from adhominem.verify.cautions import Caution
     from adhominem.verify.verification import Verification
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from adhominem.arrays import Levs
 from adhominem.errors import InputError, NotFoundError
-from adhominem.jobs.population import draw, in_order, read_population
-from adhominem.jobs.run import Run, Watch
+from adhominem.jobs.run import Run, Watch, draw, read_population
 from adhominem.jobs.workers import Encode
 from adhominem.pairs.passages import without_shared
 from adhominem.score.population import Population, distinct_levs
@@ -80,7 +79,7 @@ def read_encoded(
     return encode_corpus(
         verifier.keeping(),
         run,
-        in_order(drawn),
+        drawn,
         name=name_of(corpus),
         remarks=remarks,
         unread=unread,

@@ -22,9 +22,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 from markupsafe import Markup
 
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs.inputs import check_page_name
-from adhominem.jobs.population import distinct, draw, in_order
-from adhominem.jobs.run import Run, Watch, unwatched
+from adhominem.jobs.run import MOST_TEXTS, Run, Watch, check_page_name, distinct, draw, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.pairs.passages import without_recurring
@@ -41,7 +39,6 @@ from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier, load
 
 Result = TypeVar("Result")
-MOST_TEXTS = 1_000  # of a collection: more would hardly move a mean
 _PER_TEXT = 2_000  # characters that a text costs by itself, however short it is
 # Of two people, for requests that are examples.
 EXAMPLE_TEXTS: Mapping[str, Sequence[str]] = {
@@ -97,7 +94,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Input:
-    """A note in the type hint of a field that holds texts."""
+    """A note in the type hint of a field that holds texts; `inputs_of` adds the last three."""
 
     help: str = ""  # of the REST interface
     option: str = ""  # of the command; without one it is an argument
@@ -105,17 +102,79 @@ class Input:
     metavar: str = "PATH"
     form: str = ""  # in a form; empty: named after the field
     called: str = ""  # a text without a name, in messages and answers
-    most: int | str = (
-        MOST_TEXTS  # texts that are drawn at random from more; or the setting that says so
-    )
+    most: int | str = MOST_TEXTS  # drawn at random from more; or the setting that says so
     is_corpus: bool = False  # whether repeated texts count, and truths are read beside them
     is_servers: bool = False  # left out, it is the population that a server has
     is_named: bool = False  # a side: it has a name, and its command takes one path
+    name: str = ""
+    kind: Any = None  # `Exhibit`, `Side`, `dict` of candidates, `Texts`, or what is not a text
+    is_required: bool = False
 
     @property
-    def reserved(self) -> tuple[str, ...]:
-        """What the option may say instead of a path."""
-        return tuple(word for word in self.metavar.split("|") if word.islower())
+    def field(self) -> str:
+        """What it is called in a form."""
+        return self.form or self.name
+
+    def of_sides(self, sides: Iterable[tuple[str, Sequence[Exhibit]]]) -> Any:
+        """What the field holds: the texts of a side, or of candidates, each by its name."""
+        if self.kind is dict:
+            return named((name, [text.document for text in texts]) for name, texts in sides)
+        ((name, texts),) = sides
+        if self.kind is Side:
+            return Side(tuple(texts), name if self.is_named else "")
+        if len(texts) > 1:
+            raise InputError(
+                f"{len(texts):,} texts; expected one: give a single text or file", name or None
+            )
+        return texts[0]
+
+    def drawn(
+        self,
+        documents: Iterable[Document],
+        name: str = "",
+        most: int | None = None,
+        seed: int = 0,
+        on_documents: Callable[[int], None] = lambda count: None,
+    ) -> Texts:
+        """A collection of texts, or as many of them at random as are worth while.
+
+        In a population, each text counts once.
+        """
+        if most is None:
+            most = self.most if isinstance(self.most, int) else MOST_TEXTS
+        if not self.is_corpus:
+            documents = distinct(documents)
+        drawn, count = draw(documents, most, seed, on_documents)
+        return Texts(tuple(drawn), name, count=count)
+
+    def read(self, paths: Any, settings: Mapping[str, Any], run: Run) -> Any:
+        """What the field holds, read from one or several files or folders."""
+        several = [paths] if isinstance(paths, str | Path) else list(paths)
+        if self.kind is Exhibit:
+            return self.of_sides([(str(several[0]), read_exhibits(several))])
+        if self.kind is Side:
+            name = name_of(several[0]) if self.is_named else ""
+            return self.of_sides([(name, read_exhibits(several))])
+        if self.kind is dict:
+            with run.watch("reading"):
+                if not self.option:
+                    return _by_author(several[0], run.skipped)
+                return self.of_sides((name_of(path), read_exhibits([path])) for path in several)
+        if self.kind is VerbalScale:
+            return VerbalScale.read(paths)
+        if self.kind is not Texts:  # an index
+            return paths
+        if str(paths) in self.metavar.split("|"):  # a word that stands for texts
+            return Texts(name=str(paths))
+        before = len(run.skipped or ())
+        with run.watch("reading") as on_documents:
+            documents = read_documents(
+                paths, author_required=False, labelled=self.is_corpus, skipped=run.skipped
+            )
+            most = settings[self.most] if isinstance(self.most, str) else self.most
+            name = name_of(paths) if self.is_corpus else str(paths)
+            texts = self.drawn(documents, name, most, settings.get("seed", 0), on_documents)
+        return replace(texts, unread=len(run.skipped or ()) - before)
 
 
 @dataclass(frozen=True)
@@ -196,33 +255,29 @@ class Question(Options):
     def of_paths(cls, run: Run, **values: Any) -> Self:
         """The question with texts from files: settings as they are, and a path for each input."""
         inputs = inputs_of(cls)
-        settings = {name: value for name, value in values.items() if name not in inputs}
-        settings = {one.name: one.default for one in settings_of(cls)} | settings
+        settings = {one.name: one.default for one in settings_of(cls)}
+        settings |= {name: value for name, value in values.items() if name not in inputs}
         cls.checked(settings)
         read = {
-            name: read_input(kind, note, values[name], settings, run)
-            for name, (kind, note) in inputs.items()
+            name: note.read(values[name], settings, run)
+            for name, note in inputs.items()
             if values.get(name) is not None
         }
         return cls(**settings, **read)
 
 
-def inputs_of(cls: type[Question]) -> dict[str, tuple[Any, Input]]:
-    """The fields of a question that hold texts, by name: the type of each, and what is noted."""
-    return {
-        name: (_kind(hint), note)
-        for name, (hint, notes) in notes_of(cls).items()
-        for note in notes
-        if isinstance(note, Input)
-    }
-
-
-def required_in(cls: type[Question]) -> set[str]:
-    """The fields of a question that have no default."""
-    return {
+def inputs_of(cls: type[Question]) -> dict[str, Input]:
+    """The fields of a question that hold texts, by name."""
+    required = {
         field.name
         for field in fields(cls)
         if field.default is MISSING and field.default_factory is MISSING
+    }
+    return {
+        name: replace(note, name=name, kind=_kind(hint), is_required=name in required)
+        for name, (hint, notes) in notes_of(cls).items()
+        for note in notes
+        if isinstance(note, Input)
     }
 
 
@@ -265,60 +320,6 @@ def answer_files(
     return result
 
 
-def read_input(kind: Any, note: Input, paths: Any, settings: Mapping[str, Any], run: Run) -> Any:
-    """What a field holds, read from files: `paths` is one or several."""
-    several = [paths] if isinstance(paths, str | Path) else list(paths)
-    if kind is Exhibit:
-        text, *others = read_exhibits(several)
-        if others:
-            raise InputError(
-                f"{len(others) + 1:,} texts; expected one: give a file, not a folder", several[0]
-            )
-        return text
-    if kind is Side:
-        name = name_of(several[0]) if note.is_named else ""
-        return Side(tuple(read_exhibits(several)), name)
-    if kind is dict:
-        with run.watch("reading"):
-            return _sides(several) if note.option else _by_author(several[0], run.skipped)
-    if kind is VerbalScale:
-        return VerbalScale.read(paths)
-    if kind is not Texts:  # an index
-        return paths
-    if str(paths) in note.reserved:
-        return Texts(name=str(paths))
-    before = len(run.skipped or ())
-    with run.watch("reading") as on_documents:
-        documents = read_documents(
-            paths, author_required=False, labelled=note.is_corpus, skipped=run.skipped
-        )
-        most = settings[note.most] if isinstance(note.most, str) else note.most
-        name = name_of(paths) if note.is_corpus else str(paths)
-        seed = settings.get("seed", 0)
-        texts = drawn_texts(documents, note, name, most, seed, on_documents)
-    return replace(texts, unread=len(run.skipped or ()) - before)
-
-
-def drawn_texts(
-    documents: Iterable[Document],
-    note: Input,
-    name: str = "",
-    most: int | None = None,
-    seed: int = 0,
-    on_documents: Callable[[int], None] = lambda count: None,
-) -> Texts:
-    """A collection of texts, or as many of them at random as are worth while.
-
-    In a population, each text counts once.
-    """
-    if most is None:
-        most = note.most if isinstance(note.most, int) else MOST_TEXTS
-    if not note.is_corpus:
-        documents = distinct(documents)
-    drawn, count = draw(documents, most, seed, on_documents)
-    return Texts(tuple(in_order(drawn)), name, count=count)
-
-
 def named(sides: Iterable[tuple[str, Sequence[Document]]]) -> Known:
     """Candidates by name; two of one name are refused."""
     known: Known = {}
@@ -344,13 +345,6 @@ def as_known(candidates: Mapping[str, Sequence[str | Document | Exhibit]]) -> Kn
             for number, text in enumerate(documents, start=1)
         )
     return known
-
-
-def _sides(paths: Sequence[str | Path]) -> Known:
-    """A candidate for each path: a file, or a folder of one person's texts."""
-    return named(
-        (name_of(path), [text.document for text in read_exhibits([path])]) for path in paths
-    )
 
 
 def _by_author(path: str | Path, skipped: list[InputError] | None) -> Known:

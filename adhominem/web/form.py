@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse
 
 from adhominem.errors import AdHominemError
 from adhominem.questions.report.details import CaseDetails
-from adhominem.questions.report.page import report_page
+from adhominem.questions.report.document import report_page
 from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.text.files import Document
 from adhominem.verify.explanation import Explanation

@@ -25,13 +25,13 @@ from adhominem.records import Setting, settings_of
 from adhominem.render.templates import markup
 from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.web.answering import Answerer, texts_of
-from adhominem.web.asking import ask, background, servers_own
+from adhominem.web.asking import ask, population_of, servers_own, servers_population
 from adhominem.web.failures import RequestError
 from adhominem.web.form_fields import Part, Sent
 from adhominem.web.guard import Access
 from adhominem.web.lines import Tell, progress
 from adhominem.web.pages import EXAMPLE_TEXTS, EXAMPLES, answer_page, example_text
-from adhominem.web.service import SERVERS, Service
+from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader, Upload
 
 TICKED = "yes"  # what a box that is ticked sends
@@ -90,12 +90,12 @@ class QuestionAnswerer(Answerer[QuestionFields]):
         super().__init__(service, access, reader)
         self.question = question
         self._inputs = {
-            name: (kind, note)
-            for name, (kind, note) in inputs_of(question).items()
-            if kind in (Exhibit, Side, dict, Texts)
+            name: note
+            for name, note in inputs_of(question).items()
+            if note.kind in (Exhibit, Side, dict, Texts)
         }
         self._settings = settings_of(question, "form")
-        self._has_candidates = any(kind is dict for kind, _ in self._inputs.values())
+        self._has_candidates = any(note.kind is dict for note in self._inputs.values())
 
     @property
     def empty(self) -> QuestionFields:
@@ -131,7 +131,7 @@ class QuestionAnswerer(Answerer[QuestionFields]):
             if name != "two-writers":
                 return self.empty
             (first, *of_first), (second, *of_second) = texts.values()
-            is_one = any(kind is Exhibit for kind, _ in self._inputs.values())
+            is_one = any(note.kind is Exhibit for note in self._inputs.values())
             pasted = [f"{first}\n\n{second}"] if is_one else [first]
             known = zip(texts, (of_first, of_second), strict=True)
             candidates = [
@@ -141,7 +141,7 @@ class QuestionAnswerer(Answerer[QuestionFields]):
             return replace(
                 fields, sides={"disputed": SideFields(pasted=pasted)}, candidates=candidates
             )
-        names = [note.form or name for name, (_, note) in self._inputs.items()]
+        names = [note.field for note in self._inputs.values()]
         if "first" in names:
             pairs = zip(("first", "second"), texts.items(), strict=True)
             sides = {
@@ -154,15 +154,15 @@ class QuestionAnswerer(Answerer[QuestionFields]):
     def read(self, parts: Sequence[Part]) -> QuestionFields:
         """What the fields of the form hold."""
         files, texts, once = list[str](), list[str](), [one.field for one in self._settings]
-        for name, (kind, note) in self._inputs.items():
-            side = "candidate" if kind is dict else note.form or name
-            if kind is Texts and not note.is_corpus:
+        for note in self._inputs.values():
+            side = "candidate" if note.kind is dict else note.field
+            if note.kind is Texts and not note.is_corpus:
                 files.append(side)
                 once += ["server_population"] * note.is_servers
             else:
                 files.append(f"{side}_file")
                 texts.append(f"{side}_text")
-                once += [f"{side}_name"] * (note.is_named or kind is dict)
+                once += [f"{side}_name"] * (note.is_named or note.kind is dict)
         sent = Sent(
             parts,
             files=files,
@@ -176,10 +176,7 @@ class QuestionAnswerer(Answerer[QuestionFields]):
             _side(sent, f"candidate{number}", at) for at, number in enumerate(numbers, start=1)
         ]
         return QuestionFields(
-            sides={
-                side: _side(sent, side)
-                for side in (note.form or name for name, (_, note) in self._inputs.items())
-            },
+            sides={note.field: _side(sent, note.field) for note in self._inputs.values()},
             candidates=[one for one in candidates if one.name or one.pasted or one.files],
             server_population=sent.line("server_population") == TICKED,
             settings={
@@ -235,23 +232,23 @@ class QuestionAnswerer(Answerer[QuestionFields]):
         if any(side.files for side in (*fields.sides.values(), *fields.candidates)):
             progress(tell, "Reading the files")
         plain = {
-            name: fields.candidates if kind is dict else [fields.side(note.form or name)]
-            for name, (kind, note) in self._inputs.items()
-            if kind is not Texts
+            name: fields.candidates if note.kind is dict else [fields.side(note.field)]
+            for name, note in self._inputs.items()
+            if note.kind is not Texts
         }
         # All in one go: a file that is not a table is one text.
         files = [file for sides in plain.values() for side in sides for file in side.files]
         texts, notes = await self.reader.read(files)
         of_files, values = iter(texts), dict[str, Any]()
-        for name, (kind, note) in self._inputs.items():
-            if kind is Texts:
-                side = fields.side(note.form or name)
+        for name, note in self._inputs.items():
+            if note.kind is Texts:
+                side = fields.side(note.field)
                 rows, odd = await self.reader.read(side.files, tables=True)
                 notes += odd
                 value = self._texts(fields, side, rows, note)
             else:
                 sides = [(side, [next(of_files) for _ in side.files]) for side in plain[name]]
-                value = await asyncio.to_thread(_input, kind, note, name, sides)
+                value = await asyncio.to_thread(_value_of, note, sides)
             if value is not None:  # or the question's own default
                 values[name] = value
         return values, notes
@@ -267,34 +264,24 @@ class QuestionAnswerer(Answerer[QuestionFields]):
             return Texts(tuple(by_author), "these texts")
         if rows:
             name = ", ".join(file.name for file in side.files)
-            return background([row.document for row in rows], note, name)
-        if note.is_servers and fields.server_population and self.service.population is not None:
-            return Texts(name=SERVERS, population=self.service.population)
+            return population_of(self.service, note, rows, name)
+        if note.is_servers and fields.server_population:
+            return servers_population(self.service)
         return None
 
 
-def _input(
-    kind: Any, note: Input, name: str, sides: Sequence[tuple[SideFields, Sequence[Exhibit]]]
-) -> Any:
+def _value_of(note: Input, sides: Sequence[tuple[SideFields, Sequence[Exhibit]]]) -> Any:
     """A text, a side or candidates, of what was pasted and the texts of files."""
-    if kind is dict:
-        return named(
-            (side.called, [text.document for text in texts_of(side.pasted, files, side.called)])
-            for side, files in sides
+    if note.kind is dict:
+        return note.of_sides(
+            (side.called, texts_of(side.pasted, files, side.called)) for side, files in sides
         )
     ((side, files),) = sides
-    called = (side.name or note.called) if note.is_named else ""
-    texts = texts_of(side.pasted, files, called or note.called)
-    if note.is_named:
-        return Side(tuple(texts), called)
-    exhibits = exhibits_of(texts, note.form or name)
-    if kind is Side:
-        return Side(tuple(exhibits))
-    if len(exhibits) > 1:
-        raise RequestError(
-            422, "SeveralTexts", f"{len(exhibits):,} texts; expected one that is cut into parts"
-        )
-    return exhibits[0]
+    called = (side.name if note.is_named else "") or note.called
+    texts = texts_of(side.pasted, files, called)
+    if not note.is_named:
+        texts = exhibits_of(texts, note.field)  # an error if there is none
+    return note.of_sides([(called, texts)])
 
 
 def _side(sent: Sent, name: str, number: int = 0) -> SideFields:

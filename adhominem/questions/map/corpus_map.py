@@ -31,8 +31,7 @@ from adhominem.score.population import Population
 from adhominem.score.products import column_means, products
 from adhominem.score.scorer import square
 from adhominem.text.files import Document
-from adhominem.verify.case_cautions import cautions_of_many
-from adhominem.verify.cautions import listed
+from adhominem.verify.cautions import cautions_of_many, listed
 from adhominem.verify.verifier import Verifier
 
 _NEAREST = 5  # documents that are named beside a document

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.encoded_corpus import MOST_DOCUMENTS, read_encoded
-from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.run import Watch, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.questions.cluster.cluster import PRIOR
 from adhominem.questions.map.corpus_map import CorpusMap, map_documents

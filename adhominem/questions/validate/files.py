@@ -12,7 +12,7 @@ import adhominem
 from adhominem.arrays import Levs
 from adhominem.errors import InputError, OptionError
 from adhominem.evaluation.study import LOG_10, StudyCase, StudyConditions, ValidationStudy
-from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.run import Watch, unwatched
 from adhominem.jobs.workers import encode_documents, encoder
 from adhominem.model.folder import DEFAULT_MODEL, model_folder
 from adhominem.model.writing import trained_on
@@ -27,8 +27,7 @@ from adhominem.questions.verify.files import note_model
 from adhominem.score.population import Population
 from adhominem.text.files import Document, check_not_read, name_of, noting_inputs, path_of
 from adhominem.text.writing import write_whole
-from adhominem.verify.case_cautions import CHANGED, UNCALIBRATED
-from adhominem.verify.cautions import listed
+from adhominem.verify.cautions import CHANGED, UNCALIBRATED, listed
 from adhominem.verify.verifier import Verifier, load
 
 INPUT = "input"  # instead of a population's path: the material itself

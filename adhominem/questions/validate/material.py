@@ -10,7 +10,7 @@ from adhominem.arrays import Levs
 from adhominem.errors import InputError, NotFoundError
 from adhominem.evaluation.study import StudyText
 from adhominem.jobs.encoded_corpus import each_by_itself
-from adhominem.jobs.population import read_population
+from adhominem.jobs.run import read_population
 from adhominem.jobs.workers import Encode
 from adhominem.pairs.passages import find_duplicates, fingerprint
 from adhominem.score.population import Population

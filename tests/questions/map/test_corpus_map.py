@@ -31,7 +31,7 @@ from adhominem.questions.map.groups import markers
 from adhominem.questions.map.page import map_page
 from adhominem.score.calibration import Bounds, Calibration, Weights
 from adhominem.score.three_level import ThreeLevelParameters
-from adhominem.verify.case_cautions import UNCALIBRATED
+from adhominem.verify.cautions import UNCALIBRATED
 
 NASTY = '</script><b>"&\u2028'
 

@@ -16,7 +16,7 @@ from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.jobs.encoded_corpus import FEWEST_FOR_POPULATION
 from adhominem.questions.cluster.ask import cluster_corpus
 from adhominem.questions.map.files import map_corpus
-from adhominem.verify.case_cautions import UNCALIBRATED
+from adhominem.verify.cautions import UNCALIBRATED
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.evaluation.study import StudyCase, ValidationStudy
 from adhominem.jobs import workers
 from adhominem.text.exhibits import first_words
-from adhominem.verify.case_cautions import UNCALIBRATED
+from adhominem.verify.cautions import UNCALIBRATED
 
 ROWS = made_up_rows(6, 5, "v")
 TEXTS = {row["id"]: row["text"] for row in ROWS}
