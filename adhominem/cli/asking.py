@@ -71,8 +71,8 @@ class QuestionCommand(click.Command):
         ]
 
     def _answer(self, as_json: bool, **values: Any) -> None:
-        from adhominem.cli.terminal import complain, print_result, print_table, say, warn
-        from adhominem.questions.question import Table, Texts, answer_files, inputs_of
+        from adhominem.cli.terminal import complain, print_answer, print_result
+        from adhominem.questions.question import Texts, answer_files, inputs_of
 
         job = click.get_current_context().obj
         result = answer_files(self.question, **job, **values)
@@ -83,14 +83,7 @@ class QuestionCommand(click.Command):
             reads_many = dict in kinds or Texts in kinds
             print_result(result, job["skipped"] if reads_many else None)
             return
-        for line in page.lines(result, values):
-            if isinstance(line, Table):
-                print_table(line.title, line.columns, line.rows)
-            else:
-                say(line)
-        if values["output"] is not None:
-            say(f"Written  {values['output']}")
-        warn(page.warnings(result))
+        print_answer(page, result, values)
 
 
 def _argument(note: Input) -> click.Argument:

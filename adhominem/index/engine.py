@@ -160,7 +160,7 @@ def row_products(shards: Shards, numbers: IntArray, query: Array32) -> Array32:
 
 def multiplied(
     multiply: Callable[..., None],
-    arrays: tuple[Shards, ...],
+    arrays: Sequence[Shards],
     numbers: IntArray,
     query: npt.NDArray[Any],
     kind: type[Any],

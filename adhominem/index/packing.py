@@ -11,7 +11,7 @@ A text that is searched for is packed, too, and so is treated exactly as if it w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
@@ -51,6 +51,12 @@ class PackedDense:
     def chosen(self, numbers: IntArray) -> PackedDense:
         """Some of the rows, still packed."""
         return PackedDense(self.values[numbers], self.scales[numbers])
+
+    @staticmethod
+    def joined(parts: Sequence[PackedDense]) -> PackedDense:
+        """All rows of several."""
+        values = np.concatenate([part.values for part in parts])
+        return PackedDense(values, np.concatenate([part.scales for part in parts]))
 
     def rows(self) -> Array32:
         """(documents, size): the rows, unpacked."""
@@ -118,6 +124,16 @@ class PackedSparse:
         return PackedSparse(
             ends, self.steps[entries], self.values[entries], self.scales[numbers], self.size
         )
+
+    @staticmethod
+    def joined(parts: Sequence[PackedSparse]) -> PackedSparse:
+        """All rows of several."""
+        ends = np.cumsum(np.concatenate([part.counts for part in parts]))
+        steps, values, scales = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("steps", "values", "scales")
+        )
+        return PackedSparse(ends, steps, values, scales, parts[0].size)
 
     def places(self) -> IntArray:
         """(entries,): the place of each entry in its row."""
@@ -205,7 +221,7 @@ class PackedLevs:
         """The documents of several packed arrays in one."""
         parts = zip(*(levs.parts for levs in several), strict=True)
         tokens = np.concatenate([levs.log_tokens for levs in several])
-        return cls(tuple(_joined(shards) for shards in parts), tokens)
+        return cls(tuple(shards[0].joined(shards) for shards in parts), tokens)
 
     def levs(self, numbers: Sequence[int] | IntArray) -> Levs:
         """(numbers, lev_size): the LEVs of these documents, as packing has rounded them."""
@@ -252,16 +268,17 @@ class LevTable:
     """A member's part of all packed LEVs of an index, to be multiplied where it lies."""
 
     def __init__(self, shards: Sequence[Packed]) -> None:
-        self._shards = shards
         self._scales = np.concatenate([part.scales for part in shards])  # (texts,)
-        names = ("steps", "values", "ends") if isinstance(shards[0], PackedSparse) else ("values",)
-        self._arrays = tuple(tuple(getattr(part, name) for part in shards) for name in names)
+        self._dense = [part.values for part in shards if isinstance(part, PackedDense)]
+        self._sparse = [part for part in shards if isinstance(part, PackedSparse)]
+        names = ("steps", "values", "ends")
+        self._arrays = [tuple(getattr(part, name) for part in self._sparse) for name in names]
 
     def products(self, numbers: IntArray, query: Packed) -> Array32:
         """(numbers,): the products of chosen texts with one that is packed, too."""
         scales = self._scales[numbers]
         if isinstance(query, PackedDense):
-            return row_products(self._arrays[0], numbers, query.rows()[0]) * scales
+            return np.asarray(row_products(tuple(self._dense), numbers, query.rows()[0]) * scales)
         module, roots = module_in_c(), query.roots()
         if module is not None:
             multiply, least = module.sparse_products, _LEVS_WORTH_THREADS
@@ -269,7 +286,7 @@ class LevTable:
         else:
             sums = np.empty(len(numbers), np.float32)
             squares = np.square(roots, dtype=np.float32) * np.sign(roots)
-            for part, places, rows in by_shard(self._shards, numbers):
+            for part, places, rows in by_shard(self._sparse, numbers):
                 sums[places] = part.chosen(rows).products(squares)
         return np.asarray(sums * np.square(scales * query.scales[0]))
 
@@ -277,16 +294,6 @@ class LevTable:
 def packed_and_back(levs: Levs) -> Levs:
     """LEVs as they would be read back from an index."""
     return PackedLevs.of(levs).levs(np.arange(len(levs)))
-
-
-def _joined(parts: Sequence[Packed]) -> Packed:
-    names = (
-        ("values", "scales") if isinstance(parts[0], PackedDense) else ("values", "steps", "scales")
-    )
-    arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    if not isinstance(parts[0], PackedDense):
-        arrays["ends"] = np.cumsum(np.concatenate([part.counts for part in parts]))
-    return replace(parts[0], **arrays)
 
 
 def _scales(largest: AnyFloats) -> Array32:
