@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from adhominem.errors import InputError, OptionError
 from adhominem.jobs.run import Unit as Unit
 from adhominem.jobs.run import Watch as Watch
 from adhominem.jobs.run import unwatched as unwatched
-from adhominem.text.files import note_input, noting_inputs, real_path
+from adhominem.text.files import hearing_bytes, note_input, noting_inputs, real_path
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Source, find_sources, read_pairs
 
@@ -25,14 +25,12 @@ def check_page_name(output: str | Path) -> None:
 
 
 @contextmanager
-def reading(
-    corpora: Corpora, what: str, watch: Watch, *, times: int = 1
-) -> Iterator[tuple[list[Source], Callable[[int], None]]]:
-    """Corpora to be read `times` over, and a callback for bytes; files are noted as read."""
+def reading(corpora: Corpora, what: str, watch: Watch, *, times: int = 1) -> Iterator[list[Source]]:
+    """Corpora to be read `times` over, which shows how far it is; files are noted as read."""
     with noting_inputs():
         sources, size = open_corpora(corpora)
-        with watch(what, times * size, "bytes") as on_bytes:
-            yield sources, on_bytes
+        with watch(what, times * size, "bytes") as on_bytes, hearing_bytes(on_bytes):
+            yield sources
 
 
 def open_corpora(corpora: Corpora) -> tuple[list[Source], int]:

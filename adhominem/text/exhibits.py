@@ -21,13 +21,13 @@ from adhominem.errors import (
     StrayFilesWarning,
 )
 from adhominem.text.files import (
+    NOT_FOUND,
     READABLE_SUFFIXES,
     Document,
     all_files,
     note_input,
     path_of,
     read_bytes,
-    readable,
     readable_name,
     readable_suffix,
     take,
@@ -143,13 +143,12 @@ def _standard_input() -> bytes:
     if sys.stdin is None or sys.stdin.closed:
         raise NotFoundError("it is closed; expected a text there", "standard input")
     note_input(0)  # it may be a file, as in `< letter.txt`
-    with readable("standard input"):
-        return take(sys.stdin.buffer, "standard input")
+    return take(sys.stdin.buffer, "standard input")
 
 
 def _read(path: Path, topic: str) -> Exhibit:
     if not os.path.exists(path):  # Path.exists raises if a name is too long
-        raise NotFoundError("there is no such file or folder; look at the name and the place", path)
+        raise NotFoundError(NOT_FOUND, path)
     if readable_suffix(path) == ".jsonl":
         raise InputError("a table of many texts; expected a file for each", path)
     return exhibit_of(read_bytes(path), path, topic)
