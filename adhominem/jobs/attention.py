@@ -17,7 +17,7 @@ import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
+from adhominem.jobs.run import Corpora, Watch, reading, unwatched
 from adhominem.paper.runtime import NetworkOutput
 from adhominem.statistics import student_quantile
 from adhominem.verify.verifier import load

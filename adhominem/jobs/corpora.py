@@ -25,7 +25,7 @@ import numpy.typing as npt
 from adhominem.arrays import Levs, SparseRows, joined
 from adhominem.errors import InputError, MissingExtraError, NotFoundError, OptionError
 from adhominem.evaluation.measures import Leak, check_leaks
-from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
+from adhominem.jobs.run import Corpora, Watch, reading, unwatched
 from adhominem.pairs.cases import write_pair_set
 from adhominem.pairs.split import SplitOptions, SplitReport, split
 from adhominem.paper.sampling import PairOptions

@@ -23,7 +23,7 @@ import adhominem
 from adhominem.config import pick_preset
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.pan import table_row
-from adhominem.jobs.inputs import Watch, open_corpora, unwatched
+from adhominem.jobs.run import Watch, open_corpora, unwatched
 from adhominem.model.card import ensemble_card
 from adhominem.model.files import ModelFiles, reading
 from adhominem.model.folder import (

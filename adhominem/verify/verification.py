@@ -13,8 +13,7 @@ from adhominem.arrays import joined
 from adhominem.records import with_schema
 from adhominem.score.calibration import Conditions
 from adhominem.score.decision import Decision, VerbalScale, decide, probability_same_author
-from adhominem.verify.case_cautions import cautions_of
-from adhominem.verify.cautions import Caution, ExaminedText
+from adhominem.verify.cautions import Caution, ExaminedText, cautions_of
 from adhominem.verify.comparison import Comparison
 
 if TYPE_CHECKING:

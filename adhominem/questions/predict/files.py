@@ -21,8 +21,7 @@ from pathlib import Path
 from adhominem.arrays import BoolArray, Levs, joined
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.engines import encoder_on
-from adhominem.jobs.inputs import Watch, open_corpora, unwatched
-from adhominem.jobs.population import read_population
+from adhominem.jobs.run import Watch, open_corpora, read_population, unwatched
 from adhominem.jobs.workers import EncoderPool, begun_ahead
 from adhominem.questions.predict.partial_answers import (
     Case,
@@ -38,8 +37,7 @@ from adhominem.text.files import COMPRESSIONS, Document, hearing_bytes, noting_i
 from adhominem.text.pan import Pair, pair_rows, problem_rows, with_unique_ids
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
-from adhominem.verify.case_cautions import cautions_of_many, no_statement
-from adhominem.verify.cautions import Caution, passages_taken_out
+from adhominem.verify.cautions import Caution, cautions_of_many, no_statement, passages_taken_out
 from adhominem.verify.encoding import Kept
 from adhominem.verify.verifier import Verifier, load
 
