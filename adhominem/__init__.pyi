@@ -38,7 +38,7 @@ from adhominem.questions.contrast.contrast import contrast_texts as contrast_tex
 from adhominem.questions.evaluate.files import baseline_files as baseline_files
 from adhominem.questions.evaluate.files import evaluate_files as evaluate_files
 from adhominem.questions.evaluate.files import table as table
-from adhominem.questions.map.files import map_corpus as map_corpus
+from adhominem.questions.map.ask import map_corpus as map_corpus
 from adhominem.questions.predict.files import predict as predict
 from adhominem.questions.rank.ask import rank as rank
 from adhominem.questions.rank.ask import rank_texts as rank_texts
@@ -72,7 +72,7 @@ from adhominem.questions.search.link import Links as Links
 from adhominem.questions.search.link import link_index as link_index
 from adhominem.questions.search.search import SearchResult as SearchResult
 from adhominem.questions.search.search import search_texts as search_texts
-from adhominem.questions.validate.files import validate as validate
+from adhominem.questions.validate.ask import validate as validate
 from adhominem.questions.verify.files import explain_files as explain_files
 from adhominem.questions.verify.files import verify_files as verify_files
 from adhominem.render.html import explanation_page as explanation_page

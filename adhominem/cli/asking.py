@@ -12,7 +12,7 @@ from adhominem.cli import options as opt
 from adhominem.questions import QUESTIONS, question_of
 
 if TYPE_CHECKING:
-    from adhominem.questions.question import Input, Question
+    from adhominem.questions.question import Input, Output, Question
 
 
 class QuestionCommand(click.Command):
@@ -56,7 +56,7 @@ class QuestionCommand(click.Command):
         def nothing() -> None: ...
 
         for decorate in (
-            opt.page,
+            _output(self.question.output),
             opt.model,
             *(opt.setting(one) for one in settings_of(self.question, "command")),
             *(getattr(opt, name) for name in self.question.runs_on),
@@ -72,18 +72,36 @@ class QuestionCommand(click.Command):
 
     def _answer(self, as_json: bool, **values: Any) -> None:
         from adhominem.cli.terminal import complain, print_answer, print_result
+        from adhominem.errors import OptionError
         from adhominem.questions.question import Texts, answer_files, inputs_of
 
-        job = click.get_current_context().obj
-        result = answer_files(self.question, **job, **values)
-        page = self.question.page()
+        question, job = self.question, click.get_current_context().obj
+        try:
+            outputs = question.output.paths(values["output"])
+            question.check(values)
+        except OptionError as error:
+            raise click.UsageError(str(error)) from None
+        result = answer_files(question, **job, **values)
+        page = question.page()
         complain(*(f"warning: {remark}" for remark in page.remarks(result)))
         if as_json:
-            kinds = [note.kind for note in inputs_of(self.question).values()]
+            kinds = [note.kind for note in inputs_of(question).values()]
             reads_many = dict in kinds or Texts in kinds
-            print_result(result, job["skipped"] if reads_many else None)
+            output = values["output"] if question.output.is_required else None
+            print_result(result, job["skipped"] if reads_many else None, output)
             return
-        print_answer(page, result, values)
+        print_answer(page, result, values, outputs)
+
+
+def _output(output: Output) -> opt.Decorator:
+    return click.option(
+        "-o",
+        "--output",
+        required=output.is_required,
+        multiple=output.is_repeated,
+        type=opt.PATH,
+        help=output.help,
+    )
 
 
 def _argument(note: Input) -> click.Argument:

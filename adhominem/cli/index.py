@@ -112,4 +112,5 @@ def link(job: opt.Job, /, as_json: bool, **options: Any) -> None:
     if as_json:
         print_result(result)
         return
-    print_answer(LINK_PAGE, result, options)
+    output = options["output"]
+    print_answer(LINK_PAGE, result, options, [] if output is None else [output])

@@ -157,13 +157,17 @@ def print_json(result: dict[str, object]) -> None:
     print(special.sub(lambda match: json.dumps(match[0])[1:-1], text))
 
 
-def print_result(result: Any, skipped: Sequence[InputError] | None = None) -> None:
-    """A dataclass that a job returned as JSON, and what was skipped if that is not a part of it."""
-    told = result.to_json() if hasattr(result, "to_json") else to_json(result)
-    told = {name: str(value) if isinstance(value, Path) else value for name, value in told.items()}
+def print_result(
+    result: Any, skipped: Sequence[InputError] | None = None, output: Path | None = None
+) -> None:
+    """A dataclass as JSON, and what was skipped, or written, if that is not a part of it."""
+    data = result.to_json() if hasattr(result, "to_json") else to_json(result)
+    if output is not None:
+        data = {"output": output, **data}
+    data = {name: str(value) if isinstance(value, Path) else value for name, value in data.items()}
     if skipped is not None:
-        told["skipped"] = [str(error) for error in skipped]
-    print_json(told)
+        data["skipped"] = [str(error) for error in skipped]
+    print_json(data)
 
 
 def _shown(text: str) -> str:
@@ -171,15 +175,17 @@ def _shown(text: str) -> str:
     return escape(_printable(text))
 
 
-def print_answer(page: Page[Any], result: Any, values: Mapping[str, Any]) -> None:
+def print_answer(
+    page: Page[Any], result: Any, values: Mapping[str, Any], outputs: Sequence[Path]
+) -> None:
     """What a page shows, for a terminal; `values` are the options of the command."""
     for line in page.lines(result, values):
         if isinstance(line, str):
             say(line)
         else:
             print_table(line.title, line.columns, line.rows)
-    if values["output"] is not None:
-        say(f"Written  {values['output']}")
+    if outputs:
+        say(f"Written  {', '.join(map(str, outputs))}")
     warn(page.warnings(result))
 
 

@@ -212,7 +212,8 @@ class PointTable:
         places = np.empty((len(numbers), self._places[0].shape[1]), np.float32)
         for shard, chosen, rows in by_shard(self._places, numbers):
             places[chosen] = shard[rows]
-        return Points(to_centre, scales, squares, *of_texts.T, places)
+        tokens, usual, deviations = of_texts.T
+        return Points(to_centre, scales, squares, tokens, usual, deviations, places)
 
 
 @dataclass(frozen=True, eq=False)

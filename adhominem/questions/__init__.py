@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 # By their commands: the class, and what the list of commands says without loading it.
 QUESTIONS = {
     "rank": ("WhichCandidate", "Which of these candidates wrote it, if any?"),
+    "validate": ("HowGood", "How does the model do on your own texts?"),
+    "map": ("WhatIsAlike", "Draw a corpus: which texts are alike, as a map and as a tree."),
     "roll": ("WhichPart", "Which part of a text is by whom?"),
     "cluster": ("HowManyWriters", "How many people wrote these texts, and who wrote what?"),
     "contrast": ("WhatDiffers", "What sets one person's texts apart from another's?"),

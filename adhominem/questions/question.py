@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 from markupsafe import Markup
 
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs.run import MOST_TEXTS, Run, Watch, check_page_name, distinct, draw, unwatched
+from adhominem.jobs.run import MOST_TEXTS, Run, Watch, distinct, draw, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.pairs.passages import without_recurring
@@ -68,6 +68,7 @@ class Texts:
     documents: tuple[Document, ...] = ()
     name: str = ""  # what it is called in an answer
     population: Population | None = None  # one that is ready
+    path: str = ""  # where they were read
     count: int = 0  # how many there were before some of them were drawn
     unread: int = 0  # what could not be read
 
@@ -104,6 +105,7 @@ class Input:
     called: str = ""  # a text without a name, in messages and answers
     most: int | str = MOST_TEXTS  # drawn at random from more; or the setting that says so
     is_corpus: bool = False  # whether repeated texts count, and truths are read beside them
+    by_authors: bool = False  # whether a text without an author cannot be used
     is_servers: bool = False  # left out, it is the population that a server has
     is_named: bool = False  # a side: it has a name, and its command takes one path
     name: str = ""
@@ -169,12 +171,31 @@ class Input:
         before = len(run.skipped or ())
         with run.watch("reading") as on_documents:
             documents = read_documents(
-                paths, author_required=False, labelled=self.is_corpus, skipped=run.skipped
+                paths, author_required=self.by_authors, labelled=self.is_corpus, skipped=run.skipped
             )
             most = settings[self.most] if isinstance(self.most, str) else self.most
             name = name_of(paths) if self.is_corpus else str(paths)
             texts = self.drawn(documents, name, most, settings.get("seed", 0), on_documents)
-        return replace(texts, unread=len(run.skipped or ()) - before)
+        return replace(texts, path=str(paths), unread=len(run.skipped or ()) - before)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What the command of a question writes."""
+
+    help: str = "An .html page to write."
+    kind: str = "an .html"
+    endings: tuple[str, ...] = (".html", ".htm")
+    is_required: bool = False
+    is_repeated: bool = False  # several files, each of a kind of its own
+
+    def paths(self, output: str | Path | Sequence[str | Path] | None) -> list[Path]:
+        """The files to write; an OptionError names one whose ending is another."""
+        paths = [output] if isinstance(output, str | Path) else list(output or ())
+        for path in paths:
+            if Path(path).suffix.lower() not in self.endings:
+                raise OptionError(f"{path} is not {self.kind} file; expected one")
+        return [Path(path) for path in paths]
 
 
 @dataclass(frozen=True)
@@ -193,15 +214,18 @@ class Page(Generic[Result]):
     name: str  # of the templates: NAME.html, and NAME_result.html for another page
     styles: Sequence[str]
     title: Callable[[Result], str]
-    values: Callable[[Result], dict[str, Any]]  # that the templates take
+    values: Callable[[Result], Mapping[str, Any]]  # that the templates take
     lines: Callable[[Result, Mapping[str, Any]], Iterable[str | Table]]  # for a terminal
     remarks: Callable[[Result], Sequence[str]] = lambda result: ()  # that go before, JSON or not
     warnings: Callable[[Result], Iterable[Caution]] = lambda result: ()  # that follow the lines
+    script: str = ""
+    images: str = ""  # where they may come from, such as `data:`
 
     def whole(self, result: Result) -> str:
         """A file of its own, which fetches nothing from anywhere."""
         title, values = self.title(result), self.values(result)
-        return render_page(f"{self.name}.html", self.styles, title=title, **values)
+        template = f"{self.name}.html"
+        return render_page(template, self.styles, self.script, self.images, title=title, **values)
 
     def fragment(self, result: Result) -> Markup:
         """What the page has below its heading, for another page with the same styles."""
@@ -214,7 +238,8 @@ class Question(Options):
 
     name: ClassVar[str]  # of the command, the route, the tab and the folder
     usage: ClassVar[str]  # what the command's help has beside the docstring
-    example: ClassVar[Mapping[str, Any]]  # a request of the REST interface
+    output: ClassVar[Output] = Output()
+    example: ClassVar[Mapping[str, Any]] = {}  # a request of the REST interface
     title: ClassVar[str]  # in the REST interface
     result: ClassVar[str]  # what a page's script calls the answer
     doing: ClassVar[str]  # what a form says meanwhile
@@ -223,6 +248,7 @@ class Question(Options):
     runs_on: ClassVar[tuple[str, ...]] = ()  # `device` and `jobs`, where they make a difference
     is_encoded: ClassVar[bool] = True  # or the LEVs of the texts are not asked for
     with_page: ClassVar[Mapping[str, Any]] = {}  # settings, where a page is written
+    is_quick: ClassVar[bool] = False  # or a server answers it in the thread for slow work
 
     def answer(self, verifier: Verifier, run: Run) -> Any:
         """The answer, of a verifier that is `keeping` texts."""
@@ -232,6 +258,13 @@ class Question(Options):
         """All texts of the inputs."""
         values = (getattr(self, name) for name in inputs_of(type(self)))
         return [text for value in values for text in documents_in(value)]
+
+    def sides(self) -> tuple[Sequence[Exhibit], Sequence[Exhibit], Population | None] | None:
+        """The two sides of a quick question, and their population, if that is ready.
+
+        A server compares those of many requests together: `run.comparison` is then known.
+        """
+        return None
 
     def windows(self) -> list[Document]:
         """Parts of a text that are encoded, too."""
@@ -252,12 +285,22 @@ class Question(Options):
         return page
 
     @classmethod
+    def check(cls, values: Mapping[str, Any]) -> None:
+        """Raise an OptionError for settings and paths that cannot work, before any is read."""
+        inputs = inputs_of(cls)
+        cls.checked({name: value for name, value in values.items() if name not in inputs})
+
+    @classmethod
+    def written(cls, result: Any, path: Path) -> str:
+        """The answer as a file of the kind that the path ends in."""
+        return cls.page().whole(result)
+
+    @classmethod
     def of_paths(cls, run: Run, **values: Any) -> Self:
         """The question with texts from files: settings as they are, and a path for each input."""
         inputs = inputs_of(cls)
         settings = {one.name: one.default for one in settings_of(cls)}
         settings |= {name: value for name, value in values.items() if name not in inputs}
-        cls.checked(settings)
         read = {
             name: note.read(values[name], settings, run)
             for name, note in inputs.items()
@@ -291,7 +334,7 @@ def _kind(hint: Any) -> Any:
 def answer_files(
     cls: type[Question],
     *,
-    output: str | Path | None = None,
+    output: str | Path | Sequence[str | Path] | None = None,
     model: str | Path = DEFAULT_MODEL,
     device: str = "cpu",
     jobs: int | None = 1,
@@ -303,20 +346,22 @@ def answer_files(
 
     What cannot be read goes to `skipped`; without it, the first such thing is raised.
     """
-    if output is not None:
-        check_page_name(output)
-    run = Run(watch, skipped)
+    outputs = cls.output.paths(output)
+    cls.check(values)
+    run = Run(watch, skipped, model=model)
     with noting_inputs():
-        question = cls.of_paths(run, **values, **({} if output is None else cls.with_page))
+        question = cls.of_paths(run, **values, **(cls.with_page if outputs else {}))
         verifier = load(model, device=device).keeping()
         note_model(model)
-        if output is not None:
-            check_not_read(output)
+        for path in outputs:
+            check_not_read(path)
         with encoder(model, verifier, jobs, device) as run.encode:
             result = question.answer(verifier, run)
-        if output is not None:
-            with write_whole(Path(output)) as file:
-                file.write(cls.page().whole(result))
+        for path in outputs:
+            # Only a file's name may hold bytes that are not text.
+            text = cls.written(result, path).encode("utf-8", "replace").decode("utf-8")
+            with write_whole(path) as file:
+                file.write(text)
     return result
 
 

@@ -185,10 +185,10 @@ def _attention(
     Each sums to 1. Unread passages have no tokens; None without a network.
     """
     passage_shares, token_shares = [], []
-    for member, encoded in zip(comparison.members, text.attention, strict=True):
-        if member.tokenizer is not comparison.lead.tokenizer:  # its tokens are not those shown
+    for network, encoded in text.attention.items():
+        if network.tokenizer is not comparison.lead.tokenizer:  # its tokens are not those shown
             continue
-        if encoded is not None and np.array_equal(encoded.windows.starts, starts):
+        if np.array_equal(encoded.windows.starts, starts):
             passage_shares.append(encoded.window_attention[0].astype(np.float64))
             token_shares.append(
                 _token_shares(encoded.token_attention[:, 1:], starts, encoded.windows.counts)

@@ -1,18 +1,23 @@
 """The form of a question, made from its declaration: its fields, its page and its answer.
 
-The templates are `web_*.html`: those of questions with candidates share one.
+With JavaScript the answer comes as lines of JSON while the work goes on, so that nothing need be
+kept on the server for a later question. Without it, all of it comes as one page. The templates are
+`web_*.html`: those of questions with candidates share one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from fastapi.responses import HTMLResponse
+from fastapi import Request
+from fastapi.responses import HTMLResponse, Response
 
+from adhominem.errors import AdHominemError
 from adhominem.questions.question import (
     Input,
     Question,
@@ -24,20 +29,132 @@ from adhominem.questions.question import (
 from adhominem.records import Setting, settings_of
 from adhominem.render.templates import markup
 from adhominem.text.exhibits import Exhibit, exhibits_of
-from adhominem.web.answering import Answerer, texts_of
+from adhominem.text.files import Document
 from adhominem.web.asking import ask, population_of, servers_own, servers_population
-from adhominem.web.failures import RequestError
-from adhominem.web.form_fields import Part, Sent
+from adhominem.web.failures import RequestError, as_request_error
 from adhominem.web.guard import Access
-from adhominem.web.lines import Tell, progress
+from adhominem.web.lines import LINES, EventLines, Tell, progress
 from adhominem.web.pages import EXAMPLE_TEXTS, EXAMPLES, answer_page, example_text
 from adhominem.web.service import Service
-from adhominem.web.uploads import FileReader, Upload
+from adhominem.web.uploads import FileReader, Part, parse_form, unreadable
 
 TICKED = "yes"  # what a box that is ticked sends
 _CANDIDATE = re.compile(r"candidate(\d{1,4})_(name|text|file)")
 _FEWEST_SHOWN = 3  # candidates, filled in or not
 _LONGEST_NUMBER = 20  # characters
+_LONGEST_FIELD_NAME = 40  # characters that are shown
+_LONGEST_FILE_NAME = 200
+Fields = TypeVar("Fields")
+
+
+class Answerer(ABC, Generic[Fields]):
+    """Answers one of the forms that are sent to a server."""
+
+    def __init__(self, service: Service, access: Access, reader: FileReader) -> None:
+        """All forms share the `reader`, which says how many files are read at a time."""
+        self.service, self.access, self.reader = service, access, reader
+
+    @abstractmethod
+    def show(self, fields: Fields, **more: Any) -> HTMLResponse:
+        """The page with the form; `more` is a `problem` with its `status`, or an `answer`."""
+
+    @abstractmethod
+    def example(self, name: str) -> Fields:
+        """The form with the texts of an example; as it begins if there is none of this name."""
+
+    @abstractmethod
+    def read(self, parts: Sequence[Part]) -> Fields:
+        """What the fields of the form hold."""
+
+    @abstractmethod
+    def check(self, fields: Fields) -> None:
+        """Refuse what is wrong with the fields, before any file is read."""
+
+    @abstractmethod
+    async def answer(self, fields: Fields, tell: Tell, *, at_once: bool) -> None:
+        """Do what the form asks for; `at_once` is whether no other form follows this one."""
+
+    async def post(self, request: Request) -> Response:
+        """The answer to a form, as lines of JSON or as a page."""
+        limits = self.service.limits
+        parts = await asyncio.to_thread(
+            parse_form,
+            await request.body(),
+            request.headers.get("content-type", ""),
+            limits.population_texts + 6 * limits.texts,
+        )
+        fields = await asyncio.to_thread(self.read, parts)
+        as_lines = LINES in request.headers.get("accept", "")
+        try:
+            self.check(fields)
+            if as_lines:
+                return EventLines(lambda tell: self.answer(fields, tell, at_once=False))
+            answer: dict[str, Any] = {}
+            await self.answer(fields, answer.update, at_once=True)
+            return await asyncio.to_thread(self.show, fields, answer=answer)
+        except AdHominemError as error:
+            if as_lines:
+                raise
+            refused = as_request_error(error)
+            return await asyncio.to_thread(
+                self.show, fields, problem=str(refused), status=refused.status
+            )
+
+
+class Sent:
+    """The parts of a form by name; one that is not known is refused: it may be evidence."""
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        *,
+        files: Sequence[str],
+        texts: Sequence[str],
+        once: Sequence[str],
+        kind: Callable[[str], str] = lambda name: name,
+    ) -> None:
+        """The names of fields for files, for texts, and of those that come `once`.
+
+        `kind` is the name by which a field is known, if it has another.
+        """
+        self._parts = parts
+        names = [part.field for part in parts]
+        for part in parts:
+            known = kind(part.field)
+            is_file = known in files
+            if not is_file and (known not in (*texts, *once) or part.is_file):
+                name = part.field[:_LONGEST_FIELD_NAME]
+                raise wrong(f"the field '{name}' is not known, or not for files")
+            if known in once and names.count(part.field) > 1:
+                raise wrong(f"the field '{part.field}' comes twice")
+
+    def line(self, name: str) -> str:
+        """What a field holds."""
+        return "".join(self._strings(name)).strip()
+
+    def pasted(self, name: str) -> list[str]:
+        """The texts of a field that hold anything."""
+        # A form sends \r\n for each line end that somebody typed.
+        return [text.replace("\r\n", "\n") for text in self._strings(name) if text.strip()]
+
+    def uploads(self, name: str) -> list[Part]:
+        """The files of a field; of one that was left empty, none."""
+        return [
+            replace(part, name=(part.name or "a file without a name")[-_LONGEST_FILE_NAME:])
+            for part in self._parts
+            if part.field == name and (part.name or part.data)
+        ]
+
+    def _strings(self, name: str) -> list[str]:
+        try:
+            return [part.data.decode("utf-8") for part in self._parts if part.field == name]
+        except UnicodeDecodeError:
+            raise unreadable("expected UTF-8") from None
+
+
+def wrong(what: str) -> RequestError:
+    """The error for fields that are not those of the form."""
+    return RequestError(422, "WrongForm", what)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +164,7 @@ class SideFields:
     number: int = 0  # of a candidate
     name: str = ""
     pasted: Sequence[str] = ()
-    files: Sequence[Upload] = ()  # never shown again; those of a folder bear its name
+    files: Sequence[Part] = ()  # never shown again; those of a folder bear its name
 
     @property
     def called(self) -> str:
@@ -170,7 +287,7 @@ class QuestionAnswerer(Answerer[QuestionFields]):
             once=once,
             kind=lambda name: _CANDIDATE.sub(r"candidate_\2", name),
         )
-        matches = [_CANDIDATE.fullmatch(part.name) for part in parts]
+        matches = [_CANDIDATE.fullmatch(part.field) for part in parts]
         numbers = dict.fromkeys(match[1] for match in matches if match)  # in the order of the form
         candidates = [
             _side(sent, f"candidate{number}", at) for at, number in enumerate(numbers, start=1)
@@ -268,6 +385,20 @@ class QuestionAnswerer(Answerer[QuestionFields]):
         if note.is_servers and fields.server_population:
             return servers_population(self.service)
         return None
+
+
+def texts_of(pasted: Sequence[str], files: Sequence[Exhibit], name: str) -> list[Exhibit]:
+    """Pasted texts, named after their side, and files, by their names."""
+    documents = [Document(text=text) for text in pasted]
+    if not documents:
+        return list(files)
+    if len(documents) == 1:
+        return [*exhibits_of(documents, name), *files]
+    named = [
+        replace(document, id=f"{name} ({number})")
+        for number, document in enumerate(documents, start=1)
+    ]
+    return [*exhibits_of(named, name), *files]
 
 
 def _value_of(note: Input, sides: Sequence[tuple[SideFields, Sequence[Exhibit]]]) -> Any:

@@ -94,7 +94,7 @@ def explain_versus(
         )
         texts = [
             explain_text(comparison, "first", 0, number, text)
-            for number, text in enumerate(comparison.first)
+            for number, text in enumerate(comparison.sides[0])
         ]
         passages = [list(_cut(number, text)) for number, text in enumerate(texts)]
         seen[name] = _Seen(comparison, weigh_ngrams(comparison), passages)
