@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 from markupsafe import Markup
 
+import adhominem
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.inputs import check_page_name
 from adhominem.jobs.population import distinct, draw, in_order
@@ -29,7 +30,7 @@ from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.pairs.passages import without_recurring
 from adhominem.questions.verify.files import note_model
-from adhominem.records import Options, notes_of, settings_of
+from adhominem.records import Options, notes_of, settings_of, with_schema
 from adhominem.render.templates import markup, render_page
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
@@ -118,6 +119,29 @@ class Input:
         return tuple(word for word in self.metavar.split("|") if word.islower())
 
 
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The base of answers: which model and which version of AdHominem they are from."""
+
+    model: str
+    model_sha256: str
+    version: str  # of AdHominem
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings, and the version of the schema; these fields last."""
+        written = with_schema(self)
+        return written | {field.name: written.pop(field.name) for field in fields(Answer)}
+
+
+def made_by(verifier: Verifier) -> dict[str, str]:
+    """The fields that all answers have."""
+    return {
+        "model": verifier.name,
+        "model_sha256": verifier.sha256,
+        "version": adhominem.__version__,
+    }
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows for a terminal."""
@@ -131,7 +155,7 @@ class Table:
 class Page(Generic[Result]):
     """How an answer is shown to people, on a page and on a terminal."""
 
-    name: str  # of the templates: NAME.html, and NAME_result.html for another page
+    name: str  # of the template: NAME_result.html
     styles: Sequence[str]
     title: Callable[[Result], str]
     values: Callable[[Result], dict[str, Any]]  # that the templates take
@@ -141,12 +165,18 @@ class Page(Generic[Result]):
 
     def whole(self, result: Result) -> str:
         """A file of its own, which fetches nothing from anywhere."""
-        title, values = self.title(result), self.values(result)
-        return render_page(f"{self.name}.html", self.styles, title=title, **values)
+        return render_page(
+            "answer.html",
+            self.styles,
+            title=self.title(result),
+            below=f"{self.name}_result.html",
+            result=result,
+            **self.values(result),
+        )
 
     def fragment(self, result: Result) -> Markup:
         """What the page has below its heading, for another page with the same styles."""
-        return markup(f"{self.name}_result.html", **self.values(result))
+        return markup(f"{self.name}_result.html", result=result, **self.values(result))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,6 @@ def search_title(result: SearchResult) -> str:
 
 def _shown(result: SearchResult) -> dict[str, Any]:
     return {
-        "version": result.version,
         "note": NOT_A_VERDICT,
         "facts": search_rows.search_facts(result),
         "searched": [(one, search_rows.hit_rows(one)) for one in result.searched],
