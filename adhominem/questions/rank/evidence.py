@@ -134,8 +134,10 @@ class TextPool:
             at_once = max(1, _NUMBERS_AT_ONCE // products)
             for at in range(0, len(numbers), at_once):
                 part = numbers[at : at + at_once]
-                sides = [np.array([pairs[number][side] for number in part]) for side in (0, 1)]
-                scored.append(self._scorer.among(self._texts, *sides, cohort, despite_misfit=True))
+                one, other = (np.array([pairs[number][side] for number in part]) for side in (0, 1))
+                scored.append(
+                    self._scorer.among(self._texts, one, other, cohort, despite_misfit=True)
+                )
                 order += part
         return LogBayesFactors.joined(scored)[np.argsort(order)]
 
