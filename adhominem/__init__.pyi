@@ -38,7 +38,7 @@ from adhominem.questions.contrast.contrast import contrast_texts as contrast_tex
 from adhominem.questions.evaluate.files import baseline_files as baseline_files
 from adhominem.questions.evaluate.files import evaluate_files as evaluate_files
 from adhominem.questions.evaluate.files import table as table
-from adhominem.questions.map.files import map_corpus as map_corpus
+from adhominem.questions.map.ask import map_corpus as map_corpus
 from adhominem.questions.predict.files import predict as predict
 from adhominem.questions.rank.ask import Ranking as Ranking
 from adhominem.questions.rank.ask import rank as rank
@@ -50,6 +50,7 @@ from adhominem.questions.report.check import check_report as check_report
 from adhominem.questions.report.details import CaseDetails as CaseDetails
 from adhominem.questions.report.details import ItemDetails as ItemDetails
 from adhominem.questions.report.details import read_details as read_details
+from adhominem.questions.report.document import report_page as report_page
 from adhominem.questions.report.files import (
     check_candidates_files as check_candidates_files,
 )
@@ -58,7 +59,6 @@ from adhominem.questions.report.files import report_candidates as report_candida
 from adhominem.questions.report.files import report_files as report_files
 from adhominem.questions.report.formats import read_report as read_report
 from adhominem.questions.report.formats import write_report as write_report
-from adhominem.questions.report.page import report_page as report_page
 from adhominem.questions.report.report import Report as Report
 from adhominem.questions.report.report import make_report as make_report
 from adhominem.questions.roll.ask import roll_files as roll_files
@@ -72,7 +72,7 @@ from adhominem.questions.search.link import Links as Links
 from adhominem.questions.search.link import link_index as link_index
 from adhominem.questions.search.search import SearchResult as SearchResult
 from adhominem.questions.search.search import search_texts as search_texts
-from adhominem.questions.validate.files import validate as validate
+from adhominem.questions.validate.ask import validate as validate
 from adhominem.questions.verify.files import explain_files as explain_files
 from adhominem.questions.verify.files import verify_files as verify_files
 from adhominem.render.html import explanation_page as explanation_page

@@ -35,7 +35,7 @@ from adhominem.arrays import FloatArray, IntArray
 from adhominem.questions.contrast.contrast import ContrastOptions, contrast_texts
 from adhominem.questions.contrast.habits import GROUPS, Counts, count_features, counting_member
 from adhominem.questions.contrast.rates import Rates, compare_rates
-from adhominem.verify.ngram_texts import shown
+from adhominem.verify.ngram_contributions import shown
 
 SLICE = 1_000  # tokens
 MOST_TEXTS = 8  # of an author in a half

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from adhominem.questions.map.corpus_map import CorpusMap, MappedDocument, Projection
+from adhominem.questions.corpus import MappedDocument
+from adhominem.questions.map.corpus_map import CorpusMap, Projection
 from adhominem.questions.map.tree import join_all, leaf_order
 
 NASTY = '</script><b id="bad">&amp;'

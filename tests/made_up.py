@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from adhominem.verify.cautions import Caution
 from adhominem.verify.explanation import (
-    Balance,
     ExplainedPassage,
     ExplainedText,
     Explanation,
     TokenAttention,
 )
-from adhominem.verify.ngram_contributions import NgramContribution, Place
+from adhominem.verify.ngram_contributions import Balance, NgramContribution, Place
 from adhominem.verify.verification import ComparedDocument, Likeness, Side, Verification
 
 BAD = "<script>alert(1)</script>"

@@ -34,7 +34,6 @@ from adhominem.cli import (
     options,
     problems,
     report,
-    validation,
 )
 from adhominem.errors import AdHominemError, InputError
 from adhominem.harmless import one_line
@@ -161,14 +160,14 @@ for _command in (
     compare.verify,
     compare.explain,
     asking.QuestionCommand("rank", _MAX_BYTES),
-    validation.validate,
+    asking.QuestionCommand("validate", _MAX_BYTES),
     report.report,
     report.check_report,
     answers.predict,
     problems.attribute,
     corpora.encode,
     corpora.attention,
-    corpora.map_command,
+    asking.QuestionCommand("map", _MAX_BYTES),
     asking.QuestionCommand("cluster", _MAX_BYTES),
     asking.QuestionCommand("roll", _MAX_BYTES),
     asking.QuestionCommand("contrast", _MAX_BYTES),

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from importlib import import_module
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from adhominem.cli import options as opt
+from adhominem.questions import QUESTIONS, question_of
 
 if TYPE_CHECKING:
-    from adhominem.questions.question import Question
-
-# By their commands: the class, and what the list of commands says without loading it.
-QUESTIONS = {
-    "rank": ("WhichCandidate", "Which of these candidates wrote it, if any?"),
-    "roll": ("WhichPart", "Which part of a text is by whom?"),
-    "cluster": ("HowManyWriters", "How many people wrote these texts, and who wrote what?"),
-    "contrast": ("WhatDiffers", "What sets one person's texts apart from another's?"),
-    "search": ("WhoElse", "Which texts of an index may be by the author of a text?"),
-}
-
-
-def question_of(name: str) -> type[Question]:
-    """The question of this name."""
-    module = import_module(f"adhominem.questions.{name}.ask")
-    question: type[Question] = getattr(module, QUESTIONS[name][0])
-    return question
+    from adhominem.questions.question import Input, Output, Question
 
 
 class QuestionCommand(click.Command):
@@ -64,68 +48,88 @@ class QuestionCommand(click.Command):
 
     @cached_property
     def _parameters(self) -> list[click.Parameter]:
-        from adhominem.questions.question import Side, inputs_of, required_in
+        from adhominem.questions.question import inputs_of
         from adhominem.records import settings_of
 
-        required, inputs = required_in(self.question), inputs_of(self.question)
-        params: list[click.Parameter] = []
-        for name, (kind, note) in inputs.items():
-            if not note.option:
-                several = kind is Side and not note.is_named
-                params.append(
-                    click.Argument(
-                        [name],
-                        nargs=-1 if several else 1,
-                        metavar=note.metavar if note.metavar != "PATH" else None,
-                        required=name in required,
-                        type=opt.TEXT if several else opt.PATH,
-                    )
-                )
-        for name, (kind, note) in inputs.items():
-            if note.option:
-                option = click.Option(
-                    [note.option, name],
-                    multiple=kind is dict,
-                    required=name in required,
-                    type=opt.TEXT if note.metavar != "PATH" else opt.PATH,
-                    metavar=note.metavar,
-                    help=note.option_help,
-                )
-                params.append(option)
-        shared = [opt.page, opt.model]
-        made = [opt.setting(one) for one in settings_of(self.question, "command")]
-        runs_on = [getattr(opt, name) for name in self.question.runs_on]
-        for decorate in (*shared, *made, *runs_on, opt.json):
-            params += _made_by(decorate)
-        return [*params, *self._more]
+        inputs = inputs_of(self.question).values()
+
+        def nothing() -> None: ...
+
+        for decorate in (
+            _output(self.question.output),
+            opt.model,
+            *(opt.setting(one) for one in settings_of(self.question, "command")),
+            *(getattr(opt, name) for name in self.question.runs_on),
+            opt.json,
+        ):
+            decorate(nothing)
+        return [
+            *(_argument(note) for note in inputs if not note.option),
+            *(_option(note) for note in inputs if note.option),
+            *nothing.__click_params__,  # type: ignore[attr-defined]
+            *self._more,
+        ]
 
     def _answer(self, as_json: bool, **values: Any) -> None:
         from adhominem.cli.terminal import complain, print_result, print_table, say, warn
+        from adhominem.errors import OptionError
         from adhominem.questions.question import Table, Texts, answer_files, inputs_of
 
-        job = click.get_current_context().obj
-        result = answer_files(self.question, **job, **values)
-        page = self.question.page()
+        question, job = self.question, click.get_current_context().obj
+        try:
+            outputs = question.output.paths(values["output"])
+            question.check(values)
+        except OptionError as error:
+            raise click.UsageError(str(error)) from None
+        result = answer_files(question, **job, **values)
+        page = question.page()
         complain(*(f"warning: {remark}" for remark in page.remarks(result)))
         if as_json:
-            reads_many = {dict, Texts} & {kind for kind, _ in inputs_of(self.question).values()}
-            print_result(result, job["skipped"] if reads_many else None)
+            kinds = [note.kind for note in inputs_of(question).values()]
+            reads_many = dict in kinds or Texts in kinds
+            output = values["output"] if question.output.is_required else None
+            print_result(result, job["skipped"] if reads_many else None, output)
             return
         for line in page.lines(result, values):
             if isinstance(line, Table):
                 print_table(line.title, line.columns, line.rows)
             else:
                 say(line)
-        if values["output"] is not None:
-            say(f"Written  {values['output']}")
+        if outputs:
+            say(f"Written  {', '.join(map(str, outputs))}")
         warn(page.warnings(result))
 
 
-def _made_by(decorate: opt.Decorator) -> list[click.Parameter]:
-    """The parameters that a decorator of commands makes."""
+def _output(output: Output) -> opt.Decorator:
+    return click.option(
+        "-o",
+        "--output",
+        required=output.is_required,
+        multiple=output.is_repeated,
+        type=opt.PATH,
+        help=output.help,
+    )
 
-    def nothing() -> None: ...
 
-    decorate(nothing)
-    params: list[click.Parameter] = nothing.__click_params__  # type: ignore[attr-defined]
-    return params
+def _argument(note: Input) -> click.Argument:
+    from adhominem.questions.question import Side
+
+    several = note.kind is Side and not note.is_named
+    return click.Argument(
+        [note.name],
+        nargs=-1 if several else 1,
+        metavar=note.metavar if note.metavar != "PATH" else None,
+        required=note.is_required,
+        type=opt.TEXT if several else opt.PATH,
+    )
+
+
+def _option(note: Input) -> click.Option:
+    return click.Option(
+        [note.option, note.name],
+        multiple=note.kind is dict,
+        required=note.is_required,
+        type=opt.TEXT if note.metavar != "PATH" else opt.PATH,
+        metavar=note.metavar,
+        help=note.option_help,
+    )

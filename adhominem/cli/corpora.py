@@ -1,4 +1,4 @@
-"""The commands on corpora: prepare, split, pairs, encode, attention, map."""
+"""The commands on corpora: prepare, split, pairs, encode, attention."""
 
 from __future__ import annotations
 
@@ -183,58 +183,3 @@ def attention(job: opt.Job, /, top: int, as_json: bool, **options: Any) -> None:
         )
     print_table("more attention than their frequency explains", columns, rows[:top])
     print_table("less attention than their frequency explains", columns, rows[top:][-top:][::-1])
-
-
-@click.command("map")
-@click.argument("corpus", type=opt.PATH)
-@opt.output("The page to write, an .html file.")
-@opt.model
-@opt.population_of_corpus
-@opt.choice(
-    "--linkage",
-    ["average", "complete", "single"],
-    "How alike two groups are: their mean, least or greatest Bayes factor.",
-    default="average",
-)
-@opt.flag("--clusters", "Also draw the groups that `cluster` finds: colours are then groups.")
-@opt.number(
-    "--prior prior_same_author",
-    0.25,
-    "For --clusters: how probable it is that two texts are by one person, before they are read.",
-    of=opt.PRIOR,
-)
-@opt.number("--limit", 1_000, "Most documents; a larger corpus is sampled at random.")
-@opt.seed
-@opt.device
-@opt.jobs
-@opt.runs_job
-def map_command(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:
-    """Draw a corpus: which texts are alike, as a map and as a tree.
-
-    The page is one file for a browser and needs nothing else. CORPUS is a folder of texts, a
-    folder with one folder an author, or a .jsonl file; authors need not be known. The tree joins
-    texts by their Bayes factors. The map is by principal components, and by t-SNE where
-    scikit-learn is installed.
-
-    \b
-        adhominem map novels/ -o map.html
-        adhominem map novels/ -o map.html --clusters
-        adhominem map novels/ -o map.html --population other-novels/ --linkage complete
-    """
-    from adhominem.cli.terminal import complain, print_json, print_table
-    from adhominem.questions.map.files import map_corpus
-
-    drawn = map_corpus(output=output, **options, **job)
-    for remark in drawn.remarks:
-        complain(f"note: {remark}")
-    if as_json:
-        told = [str(error) for error in job["skipped"]]
-        print_json({"output": str(output), **drawn.to_json(), "skipped": told})
-        return
-    authors = len({document.author for document in drawn.documents} - {""})
-    pictures = ", ".join([projection.name for projection in drawn.projections] + ["tree"])
-    print_table(
-        str(output),
-        ["", "documents", "authors", "population", "pictures"],
-        [["", len(drawn.documents), authors, drawn.population_texts, pictures]],
-    )

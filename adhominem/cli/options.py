@@ -103,24 +103,6 @@ def text(name: str, help: str, metavar: str = "TEXT", default: str = "") -> Deco
     return click.option(name, default=default, show_default=shown, metavar=metavar, help=help)
 
 
-def page_name(
-    context: click.Context, parameter: click.Parameter, output: Path | None
-) -> Path | None:
-    """Refuse what cannot be written before anything is computed."""
-    from adhominem.errors import OptionError
-    from adhominem.jobs.inputs import check_page_name
-
-    if output is not None:
-        try:
-            check_page_name(output)
-        except OptionError as error:
-            raise click.BadParameter(str(error)) from None
-    return output
-
-
-page = click.option("-o", "--output", type=PATH, callback=page_name, help="An .html page to write.")
-
-
 def population(
     metavar: str = "PATH",
     help: str = "Texts of the same genre by anybody: a folder, or a file of texts or pairs.",
@@ -129,12 +111,6 @@ def population(
     return click.option("--population", metavar=metavar, help=help)
 
 
-# The number is `jobs.encoded_corpus.FEWEST_FOR_POPULATION`; a test compares them.
-population_of_corpus = population(
-    "PATH|input|none",
-    "Texts of the same genre by anybody.  [default: input, the corpus itself, if it has 15 texts "
-    "or more; otherwise none]",
-)
 json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 

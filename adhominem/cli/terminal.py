@@ -27,7 +27,7 @@ from adhominem.records import strict_json, to_json, with_schema
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from adhominem.jobs.inputs import Unit
+    from adhominem.jobs.run import Unit
     from adhominem.verify.cautions import Caution
     from adhominem.verify.verification import Verification
 
@@ -156,13 +156,17 @@ def print_json(result: dict[str, object]) -> None:
     print(special.sub(lambda match: json.dumps(match[0])[1:-1], text))
 
 
-def print_result(result: Any, skipped: Sequence[InputError] | None = None) -> None:
-    """A dataclass that a job returned as JSON, and what was skipped if that is not a part of it."""
-    told = result.to_json() if hasattr(result, "to_json") else to_json(result)
-    told = {name: str(value) if isinstance(value, Path) else value for name, value in told.items()}
+def print_result(
+    result: Any, skipped: Sequence[InputError] | None = None, output: Path | None = None
+) -> None:
+    """A dataclass as JSON, and what was skipped, or written, if that is not a part of it."""
+    data = result.to_json() if hasattr(result, "to_json") else to_json(result)
+    if output is not None:
+        data = {"output": output, **data}
+    data = {name: str(value) if isinstance(value, Path) else value for name, value in data.items()}
     if skipped is not None:
-        told["skipped"] = [str(error) for error in skipped]
-    print_json(told)
+        data["skipped"] = [str(error) for error in skipped]
+    print_json(data)
 
 
 def _shown(text: str) -> str:

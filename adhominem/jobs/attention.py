@@ -17,7 +17,7 @@ import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
+from adhominem.jobs.run import Corpora, Watch, reading, unwatched
 from adhominem.paper.runtime import NetworkOutput
 from adhominem.statistics import student_quantile
 from adhominem.verify.verifier import load
@@ -72,10 +72,9 @@ def attention_of(
         )
     sums: dict[str, Sums] = defaultdict(lambda: np.zeros(7))
     documents = tokens = 0
-    with reading(corpora, "reading", watch) as (sources, on_bytes):
+    with reading(corpora, "reading", watch) as sources:
         for document in chain.from_iterable(
-            source.documents(author_required=False, skipped=skipped, on_bytes=on_bytes)
-            for source in sources
+            source.documents(author_required=False, skipped=skipped) for source in sources
         ):
             attended = []  # the tokens that each network sees, and their weights
             for member in networks:

@@ -1,19 +1,30 @@
-"""One run of a question: who hears how far it is, what had to be skipped, and who encodes texts."""
+"""One run of a job or a question: what is read, who hears how far it is, and who encodes texts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol
 
+import numpy as np
+
 from adhominem.arrays import Levs, joined
-from adhominem.errors import InputError
+from adhominem.errors import InputError, OptionError
 from adhominem.jobs.workers import Encode, encode_documents, encoder_of
-from adhominem.text.files import Document
+from adhominem.pairs.passages import without_recurring
+from adhominem.score.population import Population
+from adhominem.text.files import Document, hearing_bytes, note_input, noting_inputs, real_path
+from adhominem.text.pan import Pair
+from adhominem.text.readers import Source, find_sources, read_documents, read_pairs
 from adhominem.verify.verifier import Verifier
 
+MOST_TEXTS = 1_000  # of a population: more would hardly move the mean
 Unit = Literal["pieces", "bytes", "share"]
+Corpora = Sequence[Source | str | Path]
+PairSets = Mapping[str, Sequence[Pair]] | Sequence[str | Path]  # by name, or where they lie
 
 
 class Watch(Protocol):
@@ -48,6 +59,7 @@ class Run:
     watch: Watch = unwatched
     skipped: list[InputError] | None = None  # what cannot be used; None: the first is raised
     encode: Encode | None = None  # by worker processes; None: the verifier itself
+    model: str | Path = ""  # the model that was loaded, where the question is on files
     _without: set[str] = field(default_factory=set)  # texts that have no LEV
 
     def levs(
@@ -58,7 +70,7 @@ class Run:
     ) -> tuple[list[Document], Levs]:
         """Those of the documents that have a LEV, in order, and these (documents, lev_size).
 
-        Why others have none is told once. A verifier that is `keeping` texts gets the LEVs.
+        Why others have none is reported once. A verifier that is `keeping` texts gets the LEVs.
         """
         kept = verifier.kept
         left = [text for text in documents if text.text not in self._without]
@@ -76,3 +88,93 @@ class Run:
         rows = [(text, fresh.get((text.text, text.topic), kept.lev(text))) for text in left]
         there = [(text, lev) for text, lev in rows if lev is not None]
         return [text for text, _ in there], joined([Levs(()), *(lev for _, lev in there)])
+
+
+@contextmanager
+def reading(corpora: Corpora, what: str, watch: Watch, *, times: int = 1) -> Iterator[list[Source]]:
+    """Corpora to be read `times` over, with what is read shown; files are noted as read."""
+    with noting_inputs():
+        sources, size = open_corpora(corpora)
+        with watch(what, times * size, "bytes") as on_bytes, hearing_bytes(on_bytes):
+            yield sources
+
+
+def open_corpora(corpora: Corpora) -> tuple[list[Source], int]:
+    """The corpora at these paths, and their size in bytes; their files are noted as read."""
+    sources: list[Source] = []
+    for corpus in corpora:
+        sources += [corpus] if isinstance(corpus, Source) else find_sources(corpus)
+    for source in sources:
+        for file in source.files():
+            note_input(file)
+    return sources, sum(source.size() for source in sources)
+
+
+def read_pair_sets(
+    sets: PairSets, skipped: list[InputError] | None
+) -> Mapping[str, Sequence[Pair]]:
+    """Pair sets by name; those given as paths are read, and named after file or folder."""
+    if isinstance(sets, Mapping):
+        return sets
+    by_name: dict[str, Sequence[Pair]] = {}
+    for path in sets:
+        name = real_path(path).name
+        if name in by_name:
+            raise OptionError(f"two pair sets are named '{name}'; rename one")
+        by_name[name] = list(read_pairs(path, skipped=skipped))
+    return by_name
+
+
+def read_population(
+    path: str | Path,
+    encode: Encode,
+    *,
+    verifier: Verifier | None = None,
+    seed: int = 0,
+    skipped: list[InputError] | None = None,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> Population:
+    """The population of the distinct texts at a path, or of a random sample of them.
+
+    With a `verifier`, the population also records whether its texts are of several genres. Passages
+    that recur are removed. Texts that cannot be read, or contain no word, are appended to
+    `skipped`; without it, the first of them raises.
+    """
+    # By any author: texts that the truth beside them lacks are included, too.
+    documents = read_documents(path, author_required=False, labelled=False, skipped=skipped)
+    texts, recurring = without_recurring(draw(distinct(documents), MOST_TEXTS, seed)[0])
+    encoded, levs = encode_documents(texts, encode, skipped, on_documents)
+    if verifier is None:
+        return Population.of(levs, encoded)
+    return verifier.population_of(levs, encoded, recurring)
+
+
+def distinct(documents: Iterable[Document]) -> Iterator[Document]:
+    """Documents without those whose text came before."""
+    hashes: set[str] = set()
+    for document in documents:
+        if document.sha256 not in hashes:
+            hashes.add(document.sha256)
+            yield document
+
+
+def draw(
+    documents: Iterable[Document],
+    most: int,
+    seed: int,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> tuple[list[Document], int]:
+    """At most `most` documents at random, in order, and how many there were in all.
+
+    No more than these are held in memory.
+    """
+    rng = np.random.default_rng(seed)
+    drawn: list[tuple[float, int, Document]] = []  # a random number and the index before each
+    count = 0
+    for document in documents:
+        heapq.heappush(drawn, (rng.random(), count, document))
+        if len(drawn) > most:
+            heapq.heappop(drawn)
+        count += 1
+        on_documents(1)
+    return [document for _, _, document in sorted(drawn, key=lambda row: row[1])], count

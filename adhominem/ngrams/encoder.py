@@ -60,9 +60,7 @@ class NgramEncoder:
         """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
         return np.asarray(self._alone.encode(texts)[0])
 
-    def vary(
-        self, tokens: Sequence[str], topic: Sequence[str], starts: IntArray, times: IntArray
-    ) -> Array32:
+    def vary(self, tokens: Sequence[str], starts: IntArray, times: IntArray) -> Array32:
         """The LEVs (variants, lev_size) of a document with passages left out or repeated.
 
         See `NgramVariants`.

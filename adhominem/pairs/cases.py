@@ -10,7 +10,7 @@ their author: they are never on both sides either.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -72,7 +72,6 @@ def write_pair_set(
     seed: int = 0,
     count: int | None = None,
     skipped: list[InputError] | None = None,
-    on_bytes: Callable[[int], None] | None = None,
 ) -> PairSet:
     """Draw at most `count` pairs, and write OUTPUT/pairs.jsonl and OUTPUT/truth.jsonl."""
     if count is not None and count < 1:
@@ -83,7 +82,7 @@ def write_pair_set(
     with TemporaryFile() as file, write_folder(Path(output)) as folder:
         texts = _TextStore(file)
         for source in sources:
-            for document in source.documents(skipped=skipped, on_bytes=on_bytes):
+            for document in source.documents(skipped=skipped):
                 collector.add(document, source.name)
                 words.append(len(document.text.split()))
                 texts.add(document.text)

@@ -9,7 +9,7 @@ from the earlier one.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -132,18 +132,14 @@ def split(
     options: SplitOptions | None = None,
     *,
     skipped: list[InputError] | None = None,
-    on_bytes: Callable[[int], None] | None = None,
 ) -> SplitReport:
-    """Write OUTPUT/{train,dev,test}/CORPUS.jsonl.zst and OUTPUT/manifest.json.
-
-    `on_bytes` counts every byte twice, once in each reading.
-    """
+    """Write OUTPUT/{train,dev,test}/CORPUS.jsonl.zst and OUTPUT/manifest.json."""
     options = options or SplitOptions()
     check_names(sources)
     with write_folder(Path(output)) as folder:  # before reading: it may refuse
         survey = _Survey()
         for source in sources:
-            for document in source.documents(skipped=skipped, on_bytes=on_bytes):
+            for document in source.documents(skipped=skipped):
                 survey.add(document, source.name)
         labels = survey.labels.labels()
         parts = assign_parts(labels, options)
@@ -170,7 +166,7 @@ def split(
             _count_two_names(parts, labels, cluster),
             [str(error) for error in skipped or ()],
         )
-        _copy(sources, folder, parts, on_bytes)
+        _copy(sources, folder, parts)
         with write_whole(folder / "manifest.json") as file:
             file.write(json.dumps(with_schema(report), indent=2, ensure_ascii=False) + "\n")
     return report
@@ -299,12 +295,7 @@ def _count(documents: IntArray, labels: Labels, survey: _Survey, seed: int) -> P
     )
 
 
-def _copy(
-    sources: Sequence[Source],
-    folder: Path,
-    parts: IntArray,
-    on_bytes: Callable[[int], None] | None,
-) -> None:
+def _copy(sources: Sequence[Source], folder: Path, parts: IntArray) -> None:
     """Copy each document to its part in a second reading, which skips what the first skipped."""
     for name in PARTS:
         (folder / name).mkdir()
@@ -312,7 +303,7 @@ def _copy(
     for source in sources:
         with ExitStack() as stack:
             files: dict[int, TextIO] = {}  # no empty files, which readers refuse
-            for document in source.documents(skipped=[], on_bytes=on_bytes):
+            for document in source.documents(skipped=[]):
                 part = next(part_of)
                 if part == NO_PART:
                     continue

@@ -13,8 +13,7 @@ from adhominem.jobs.run import Run
 from adhominem.questions.rank.evidence import GIVEN, NO_POPULATION, OTHERS
 from adhominem.score.population import Population
 from adhominem.text.files import Document
-from adhominem.verify.case_cautions import two_genres
-from adhominem.verify.cautions import Caution, caution, foreign_text, listed
+from adhominem.verify.cautions import Caution, caution, foreign_text, listed, two_genres
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 

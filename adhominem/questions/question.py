@@ -23,9 +23,7 @@ from markupsafe import Markup
 
 import adhominem
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs.inputs import check_page_name
-from adhominem.jobs.population import distinct, draw, in_order
-from adhominem.jobs.run import Run, Watch, unwatched
+from adhominem.jobs.run import MOST_TEXTS, Run, Watch, distinct, draw, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.pairs.passages import without_recurring
@@ -42,7 +40,6 @@ from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier, load
 
 Result = TypeVar("Result")
-MOST_TEXTS = 1_000  # of a collection: more would hardly move a mean
 _PER_TEXT = 2_000  # characters that a text costs by itself, however short it is
 # Of two people, for requests that are examples.
 EXAMPLE_TEXTS: Mapping[str, Sequence[str]] = {
@@ -72,6 +69,7 @@ class Texts:
     documents: tuple[Document, ...] = ()
     name: str = ""  # what it is called in an answer
     population: Population | None = None  # one that is ready
+    path: str = ""  # where they were read
     count: int = 0  # how many there were before some of them were drawn
     unread: int = 0  # what could not be read
 
@@ -98,7 +96,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Input:
-    """A note in the type hint of a field that holds texts."""
+    """A note in the type hint of a field that holds texts; `inputs_of` adds the last three."""
 
     help: str = ""  # of the REST interface
     option: str = ""  # of the command; without one it is an argument
@@ -106,17 +104,99 @@ class Input:
     metavar: str = "PATH"
     form: str = ""  # in a form; empty: named after the field
     called: str = ""  # a text without a name, in messages and answers
-    most: int | str = (
-        MOST_TEXTS  # texts that are drawn at random from more; or the setting that says so
-    )
+    most: int | str = MOST_TEXTS  # drawn at random from more; or the setting that says so
     is_corpus: bool = False  # whether repeated texts count, and truths are read beside them
+    by_authors: bool = False  # whether a text without an author cannot be used
     is_servers: bool = False  # left out, it is the population that a server has
     is_named: bool = False  # a side: it has a name, and its command takes one path
+    name: str = ""
+    kind: Any = None  # `Exhibit`, `Side`, `dict` of candidates, `Texts`, or what is not a text
+    is_required: bool = False
 
     @property
-    def reserved(self) -> tuple[str, ...]:
-        """What the option may say instead of a path."""
-        return tuple(word for word in self.metavar.split("|") if word.islower())
+    def field(self) -> str:
+        """What it is called in a form."""
+        return self.form or self.name
+
+    def of_sides(self, sides: Iterable[tuple[str, Sequence[Exhibit]]]) -> Any:
+        """What the field holds: the texts of a side, or of candidates, each by its name."""
+        if self.kind is dict:
+            return named((name, [text.document for text in texts]) for name, texts in sides)
+        ((name, texts),) = sides
+        if self.kind is Side:
+            return Side(tuple(texts), name if self.is_named else "")
+        if len(texts) > 1:
+            raise InputError(
+                f"{len(texts):,} texts; expected one: give a single text or file", name or None
+            )
+        return texts[0]
+
+    def drawn(
+        self,
+        documents: Iterable[Document],
+        name: str = "",
+        most: int | None = None,
+        seed: int = 0,
+        on_documents: Callable[[int], None] = lambda count: None,
+    ) -> Texts:
+        """A collection of texts, or as many of them at random as are worth while.
+
+        In a population, each text counts once.
+        """
+        if most is None:
+            most = self.most if isinstance(self.most, int) else MOST_TEXTS
+        if not self.is_corpus:
+            documents = distinct(documents)
+        drawn, count = draw(documents, most, seed, on_documents)
+        return Texts(tuple(drawn), name, count=count)
+
+    def read(self, paths: Any, settings: Mapping[str, Any], run: Run) -> Any:
+        """What the field holds, read from one or several files or folders."""
+        several = [paths] if isinstance(paths, str | Path) else list(paths)
+        if self.kind is Exhibit:
+            return self.of_sides([(str(several[0]), read_exhibits(several))])
+        if self.kind is Side:
+            name = name_of(several[0]) if self.is_named else ""
+            return self.of_sides([(name, read_exhibits(several))])
+        if self.kind is dict:
+            with run.watch("reading"):
+                if not self.option:
+                    return _by_author(several[0], run.skipped)
+                return self.of_sides((name_of(path), read_exhibits([path])) for path in several)
+        if self.kind is VerbalScale:
+            return VerbalScale.read(paths)
+        if self.kind is not Texts:  # an index
+            return paths
+        if str(paths) in self.metavar.split("|"):  # a word that stands for texts
+            return Texts(name=str(paths))
+        before = len(run.skipped or ())
+        with run.watch("reading") as on_documents:
+            documents = read_documents(
+                paths, author_required=self.by_authors, labelled=self.is_corpus, skipped=run.skipped
+            )
+            most = settings[self.most] if isinstance(self.most, str) else self.most
+            name = name_of(paths) if self.is_corpus else str(paths)
+            texts = self.drawn(documents, name, most, settings.get("seed", 0), on_documents)
+        return replace(texts, path=str(paths), unread=len(run.skipped or ()) - before)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What the command of a question writes."""
+
+    help: str = "An .html page to write."
+    kind: str = "an .html"
+    endings: tuple[str, ...] = (".html", ".htm")
+    is_required: bool = False
+    is_repeated: bool = False  # several files, each of a kind of its own
+
+    def paths(self, output: str | Path | Sequence[str | Path] | None) -> list[Path]:
+        """The files to write; an OptionError names one whose ending is another."""
+        paths = [output] if isinstance(output, str | Path) else list(output or ())
+        for path in paths:
+            if Path(path).suffix.lower() not in self.endings:
+                raise OptionError(f"{path} is not {self.kind} file; expected one")
+        return [Path(path) for path in paths]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,19 +235,24 @@ class Table:
 class Page(Generic[Result]):
     """How an answer is shown to people, on a page and on a terminal."""
 
-    name: str  # of the template: NAME_result.html
+    name: str  # of the template that another page may include: NAME_result.html
     styles: Sequence[str]
     title: Callable[[Result], str]
-    values: Callable[[Result], dict[str, Any]]  # that the templates take
+    values: Callable[[Result], Mapping[str, Any]]  # that the templates take
     lines: Callable[[Result, Mapping[str, Any]], Iterable[str | Table]]  # for a terminal
     remarks: Callable[[Result], Sequence[str]] = lambda result: ()  # that go before, JSON or not
     warnings: Callable[[Result], Iterable[Caution]] = lambda result: ()  # that follow the lines
+    template: str = "answer.html"  # of a page of its own
+    script: str = ""
+    images: str = ""  # where they may come from, such as `data:`
 
     def whole(self, result: Result) -> str:
         """A file of its own, which fetches nothing from anywhere."""
         return render_page(
-            "answer.html",
+            self.template,
             self.styles,
+            self.script,
+            self.images,
             title=self.title(result),
             below=f"{self.name}_result.html",
             result=result,
@@ -185,7 +270,8 @@ class Question(Options):
 
     name: ClassVar[str]  # of the command, the route, the tab and the folder
     usage: ClassVar[str]  # what the command's help has beside the docstring
-    example: ClassVar[Mapping[str, Any]]  # a request of the REST interface
+    output: ClassVar[Output] = Output()
+    example: ClassVar[Mapping[str, Any]] = {}  # a request of the REST interface
     title: ClassVar[str]  # in the REST interface
     result: ClassVar[str]  # what a page's script calls the answer
     doing: ClassVar[str]  # what a form says meanwhile
@@ -223,36 +309,42 @@ class Question(Options):
         return page
 
     @classmethod
+    def check(cls, values: Mapping[str, Any]) -> None:
+        """Raise an OptionError for settings and paths that cannot work, before any is read."""
+        inputs = inputs_of(cls)
+        cls.checked({name: value for name, value in values.items() if name not in inputs})
+
+    @classmethod
+    def written(cls, result: Any, path: Path) -> str:
+        """The answer as a file of the kind that the path ends in."""
+        return cls.page().whole(result)
+
+    @classmethod
     def of_paths(cls, run: Run, **values: Any) -> Self:
         """The question with texts from files: settings as they are, and a path for each input."""
         inputs = inputs_of(cls)
-        settings = {name: value for name, value in values.items() if name not in inputs}
-        settings = {one.name: one.default for one in settings_of(cls)} | settings
-        cls.checked(settings)
+        settings = {one.name: one.default for one in settings_of(cls)}
+        settings |= {name: value for name, value in values.items() if name not in inputs}
         read = {
-            name: read_input(kind, note, values[name], settings, run)
-            for name, (kind, note) in inputs.items()
+            name: note.read(values[name], settings, run)
+            for name, note in inputs.items()
             if values.get(name) is not None
         }
         return cls(**settings, **read)
 
 
-def inputs_of(cls: type[Question]) -> dict[str, tuple[Any, Input]]:
-    """The fields of a question that hold texts, by name: the type of each, and what is noted."""
-    return {
-        name: (_kind(hint), note)
-        for name, (hint, notes) in notes_of(cls).items()
-        for note in notes
-        if isinstance(note, Input)
-    }
-
-
-def required_in(cls: type[Question]) -> set[str]:
-    """The fields of a question that have no default."""
-    return {
+def inputs_of(cls: type[Question]) -> dict[str, Input]:
+    """The fields of a question that hold texts, by name."""
+    required = {
         field.name
         for field in fields(cls)
         if field.default is MISSING and field.default_factory is MISSING
+    }
+    return {
+        name: replace(note, name=name, kind=_kind(hint), is_required=name in required)
+        for name, (hint, notes) in notes_of(cls).items()
+        for note in notes
+        if isinstance(note, Input)
     }
 
 
@@ -266,7 +358,7 @@ def _kind(hint: Any) -> Any:
 def answer_files(
     cls: type[Question],
     *,
-    output: str | Path | None = None,
+    output: str | Path | Sequence[str | Path] | None = None,
     model: str | Path = DEFAULT_MODEL,
     device: str = "cpu",
     jobs: int | None = 1,
@@ -278,75 +370,23 @@ def answer_files(
 
     What cannot be read goes to `skipped`; without it, the first such thing is raised.
     """
-    if output is not None:
-        check_page_name(output)
-    run = Run(watch, skipped)
+    outputs = cls.output.paths(output)
+    cls.check(values)
+    run = Run(watch, skipped, model=model)
     with noting_inputs():
-        question = cls.of_paths(run, **values, **({} if output is None else cls.with_page))
+        question = cls.of_paths(run, **values, **(cls.with_page if outputs else {}))
         verifier = load(model, device=device).keeping()
         note_model(model)
-        if output is not None:
-            check_not_read(output)
+        for path in outputs:
+            check_not_read(path)
         with encoder(model, verifier, jobs, device) as run.encode:
             result = question.answer(verifier, run)
-        if output is not None:
-            with write_whole(Path(output)) as file:
-                file.write(cls.page().whole(result))
+        for path in outputs:
+            # Only a file's name may hold bytes that are not text.
+            text = cls.written(result, path).encode("utf-8", "replace").decode("utf-8")
+            with write_whole(path) as file:
+                file.write(text)
     return result
-
-
-def read_input(kind: Any, note: Input, paths: Any, settings: Mapping[str, Any], run: Run) -> Any:
-    """What a field holds, read from files: `paths` is one or several."""
-    several = [paths] if isinstance(paths, str | Path) else list(paths)
-    if kind is Exhibit:
-        text, *others = read_exhibits(several)
-        if others:
-            raise InputError(
-                f"{len(others) + 1:,} texts; expected one: give a file, not a folder", several[0]
-            )
-        return text
-    if kind is Side:
-        name = name_of(several[0]) if note.is_named else ""
-        return Side(tuple(read_exhibits(several)), name)
-    if kind is dict:
-        with run.watch("reading"):
-            return _sides(several) if note.option else _by_author(several[0], run.skipped)
-    if kind is VerbalScale:
-        return VerbalScale.read(paths)
-    if kind is not Texts:  # an index
-        return paths
-    if str(paths) in note.reserved:
-        return Texts(name=str(paths))
-    before = len(run.skipped or ())
-    with run.watch("reading") as on_documents:
-        documents = read_documents(
-            paths, author_required=False, labelled=note.is_corpus, skipped=run.skipped
-        )
-        most = settings[note.most] if isinstance(note.most, str) else note.most
-        name = name_of(paths) if note.is_corpus else str(paths)
-        seed = settings.get("seed", 0)
-        texts = drawn_texts(documents, note, name, most, seed, on_documents)
-    return replace(texts, unread=len(run.skipped or ()) - before)
-
-
-def drawn_texts(
-    documents: Iterable[Document],
-    note: Input,
-    name: str = "",
-    most: int | None = None,
-    seed: int = 0,
-    on_documents: Callable[[int], None] = lambda count: None,
-) -> Texts:
-    """A collection of texts, or as many of them at random as are worth while.
-
-    In a population, each text counts once.
-    """
-    if most is None:
-        most = note.most if isinstance(note.most, int) else MOST_TEXTS
-    if not note.is_corpus:
-        documents = distinct(documents)
-    drawn, count = draw(documents, most, seed, on_documents)
-    return Texts(tuple(in_order(drawn)), name, count=count)
 
 
 def named(sides: Iterable[tuple[str, Sequence[Document]]]) -> Known:
@@ -374,13 +414,6 @@ def as_known(candidates: Mapping[str, Sequence[str | Document | Exhibit]]) -> Kn
             for number, text in enumerate(documents, start=1)
         )
     return known
-
-
-def _sides(paths: Sequence[str | Path]) -> Known:
-    """A candidate for each path: a file, or a folder of one person's texts."""
-    return named(
-        (name_of(path), [text.document for text in read_exhibits([path])]) for path in paths
-    )
 
 
 def _by_author(path: str | Path, skipped: list[InputError] | None) -> Known:

@@ -9,12 +9,12 @@ from adhominem.evaluation.figure_style import house_style
 from adhominem.harmless import harmless
 
 _POINTS = 72  # to an inch
-_DOTS = 200
+_DOTS = 300
 _ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 
-def drawing_png(svg: Element) -> tuple[bytes, float]:
-    """The PNG, and its width in inches, with a unit of the drawing as a point."""
+def drawing_png(svg: Element) -> tuple[bytes, float, float]:
+    """The PNG, with its width and height in points, each a unit of the drawing."""
     wide, high = map(float, svg.get("viewbox", svg.get("viewBox", "")).split()[2:])
     with house_style():
         from matplotlib.figure import Figure
@@ -72,4 +72,4 @@ def drawing_png(svg: Element) -> tuple[bytes, float]:
                     )
         data = io.BytesIO()
         figure.savefig(data, format="png", dpi=_DOTS, metadata={"Software": None})
-    return data.getvalue(), wide / _POINTS
+    return data.getvalue(), wide, high

@@ -9,24 +9,21 @@ A contribution has a sign and five levels, fifths of the strongest one that is s
 the eye must tell apart differs in its hue alone: passages have bars and tokens have backgrounds,
 and the two signs have two styles of line.
 
-The pieces of a text are the text: each character is in one of them, and only in one. For terminals
-and PDFs, they are laid out in lines, and each passage begins a new one.
+The pieces of a text are the text: each character is in one of them, and only in one. On paper and
+on terminals, each passage begins a new line.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from math import isfinite, log, log2
 
 from adhominem.harmless import harmless
+from adhominem.render.summary import contributed
 from adhominem.verify.explanation import ExplainedText, Explanation
-
-Measure = Callable[[str], float]
-Dress = Callable[["TextPiece", str], str]  # what is put around the characters of a piece
 
 LEVELS = 10  # of attention
 MOST_TIMES_EVEN = 13  # from about here on, attention has the last level
@@ -47,7 +44,6 @@ TOKEN_COLOURS: tuple[str, ...] = (
 SAME_COLOURS: tuple[str, ...] = ("#e2f3f0", "#bfe5df", "#96d3ca", "#69bfb4", "#3faa9d")
 DIFFERENT_COLOURS: tuple[str, ...] = ("#feedd3", "#fdd9a8", "#fcc077", "#f4a548", "#e58a1f")
 
-_ATOMS = re.compile(r"\s+|\S+")
 _NEGLIGIBLE = 0.001 * log(10)  # nats; where the strongest is weaker, nothing is coloured
 # The number of each colour in terminals that have 256: they have few pale ones, and the nearest by
 # the numbers would have another hue.
@@ -140,9 +136,7 @@ def pieces(text: ExplainedText) -> Iterator[TextPiece]:
 class PassageLevels:
     """The levels of a passage: of its attention, its tokens and its contribution."""
 
-    times_even: (
-        float | None
-    )  # its attention, as a multiple of an even share; None without a network
+    times_even: float | None  # its attention, as a multiple of an even share, if it has any
     tokens_times_even: tuple[float, ...]  # that of each token, among those of the passage
     contribution: int  # -5 to 5
 
@@ -178,114 +172,30 @@ def passage_levels(text: ExplainedText, strongest: float) -> list[PassageLevels]
 
 
 @dataclass(frozen=True)
-class Run:
-    """Characters of a line that belong to one token, or lie between two tokens."""
+class ShownPassage:
+    """A passage, or what lies between two, as it is shown on paper and on terminals."""
 
-    text: str
-    token: int | None  # its number within the passage
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line as it is shown: all of it belongs to one passage, or to none."""
-
-    passage: int | None
-    begins: bool  # whether its passage begins with it
-    runs: tuple[Run, ...]
-
-    @property
-    def text(self) -> str:
-        return "".join(run.text for run in self.runs)
+    amount: str  # what it contributes; empty between passages
+    levels: PassageLevels | None  # None between passages
+    runs: tuple[tuple[str, int], ...]  # harmless letters, and the level of their token's attention
 
 
-def lines(
-    text: ExplainedText,
-    width: float,
-    measure: Measure,
-    dress: Dress = lambda piece, shown: shown,
-) -> Iterator[Line]:
-    """The lines of a text, no wider than `width`, with harmful characters made harmless.
-
-    They end where those of the text do, and otherwise at white space, which is dropped there; words
-    are broken only if necessary. Several empty lines in a row are reduced to one.
-    """
-    begun = empty = False  # whether there is a line yet, and whether an empty one comes next
-    for passage, group in groupby(pieces(text), key=lambda piece: piece.passage):
-        runs = [
-            Run(dress(piece, harmless(text.text[piece.start : piece.end])), piece.token)
-            for piece in group
-        ]
-        begins = passage is not None
-        rows = list(_rows(runs))
-        for order, row in enumerate(rows):
-            if any(run.text.strip() for run in row):
-                if empty and begun:
-                    yield Line(None, False, ())
-                for wrapped in _wrapped(row, width, measure):
-                    yield Line(passage, begins, tuple(wrapped))
-                    begins, begun, empty = False, True, False
-            elif 0 < order < len(rows) - 1:  # the first ends a line, the last begins one
-                empty = True
-
-
-def _rows(runs: Sequence[Run]) -> Iterator[list[Run]]:
-    """Runs split at the line ends of the text itself."""
-    row: list[Run] = []
-    for run in runs:
-        first, *others = run.text.split("\n")
-        row.append(Run(first, run.token))
-        for other in others:
-            yield row
-            row = [Run(other, run.token)]
-    yield row
-
-
-def _wrapped(row: Sequence[Run], width: float, measure: Measure) -> Iterator[list[Run]]:
-    line: list[Run] = []
-    used = 0.0
-    space: list[Run] = []  # before the next word, if that fits
-    atoms = (Run(atom, run.token) for run in row for atom in _ATOMS.findall(run.text))
-    for is_space, group in groupby(atoms, key=lambda atom: atom.text.isspace()):
-        if is_space:
-            space = list(group)
-            continue
-        word = list(group)
-        size = sum(measure(run.text) for run in word)
-        gap = sum(measure(run.text) for run in space)
-        if line and used + gap + size > width:
-            yield _joined(line)
-            line, used, space, gap = [], 0.0, [], 0.0
-        if gap + size <= width:
-            line += space + word
-            used += gap + size
-        else:  # too long a word, or too deep an indentation, for any line
-            *full, (line, used) = _broken(word, width, measure)
-            for part, _ in full:
-                yield _joined(part)
-        space = []
-    if line:
-        yield _joined(line)
-
-
-def _broken(
-    word: Sequence[Run], width: float, measure: Measure
-) -> Iterator[tuple[list[Run], float]]:
-    """A word split into parts that each fill a line, with their widths."""
-    part: list[Run] = []
-    used = 0.0
-    for run in word:
-        for letter in run.text:
-            size = measure(letter)
-            if part and used + size > width:
-                yield part, used
-                part, used = [], 0.0
-            part.append(Run(letter, run.token))
-            used += size
-    yield part, used
-
-
-def _joined(runs: Sequence[Run]) -> list[Run]:
-    return [
-        Run("".join(run.text for run in same), token)
-        for token, same in groupby(runs, key=lambda run: run.token)
-    ]
+def heat_maps(explanation: Explanation) -> Iterator[tuple[ExplainedText, list[ShownPassage]]]:
+    """Each text with its passages; white space between them is left out."""
+    strongest = strongest_passage(explanation)
+    for text in explanation.texts:
+        of_text = passage_levels(text, strongest)
+        passages = []
+        for number, group in groupby(pieces(text), key=lambda piece: piece.passage):
+            levels = None if number is None else of_text[number]
+            runs = tuple(
+                (
+                    harmless(text.text[piece.start : piece.end]),
+                    0 if levels is None or piece.token is None else levels.tokens[piece.token],
+                )
+                for piece in group
+            )
+            if any(shown.strip() for shown, _ in runs):
+                amount = "" if number is None else contributed(text.passages[number].contribution)
+                passages.append(ShownPassage(amount, levels, runs))
+        yield text, passages

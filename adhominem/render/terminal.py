@@ -6,18 +6,20 @@ backgrounds. Without colours, bars of different heights and brackets show the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import groupby
+import io
+from collections.abc import Mapping
 from textwrap import wrap
 from typing import Literal
 
-from rich.cells import cell_len
-from rich.color import Color, ColorSystem
+from rich.color import Color
+from rich.console import Console
 from rich.style import Style
+from rich.table import Table
+from rich.text import Text
 
 from adhominem.harmless import harmless
 from adhominem.render import layout, summary
-from adhominem.verify.explanation import ExplainedText, Explanation
+from adhominem.verify.explanation import Explanation
 
 Colours = Literal["truecolor", "256", "none"]
 
@@ -30,18 +32,15 @@ _NGRAMS = 10  # that are listed
 
 def terminal_colours(environment: Mapping[str, str], is_terminal: bool) -> Colours:
     """The colours that a terminal can show, according to its environment (see no-color.org)."""
-    if environment.get("NO_COLOR") or not (is_terminal or environment.get("FORCE_COLOR")):
+    # Windows Terminal sets nothing else; rich does not know terminals such as xterm-direct.
+    if environment.get("WT_SESSION") or environment.get("TERM", "").endswith("direct"):
+        environment = {"COLORTERM": "truecolor", **environment}
+    forced = bool(is_terminal or environment.get("FORCE_COLOR"))
+    console = Console(file=io.StringIO(), force_terminal=forced, _environ=environment)
+    if console.no_color or console.is_dumb_terminal:
         return "none"
-    term = environment.get("TERM", "").lower()
-    if term == "dumb":
-        return "none"
-    if environment.get("COLORTERM", "").lower() in ("truecolor", "24bit") or term.endswith(
-        "direct"
-    ):
-        return "truecolor"
-    if environment.get("WT_SESSION"):  # Windows Terminal, which sets nothing else
-        return "truecolor"
-    return "256" if "256" in term else "none"
+    known: dict[str | None, Colours] = {"truecolor": "truecolor", "256": "256"}
+    return known.get(console.color_system, "none")
 
 
 def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) -> str:
@@ -49,88 +48,67 @@ def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) ->
 
     Control characters in the texts are made harmless.
     """
-    strongest = layout.strongest_passage(explanation)
+    width = max(width, _NARROWEST)
     shown = []
-    for text in explanation.texts:
-        shown += [*wrap(f"{text.side} side: {_one_line(text.name)}", max(width, _NARROWEST)), ""]
-        shown += [*_Map(text, colours, width, strongest).lines(), ""]
-    shown += wrap(_legend(explanation, colours), max(width, _NARROWEST))
+    for text, passages in layout.heat_maps(explanation):
+        shown += [*wrap(f"{text.side} side: {_one_line(text.name)}", width), ""]
+        shown += [_heat_map(passages, colours, width), ""]
+    shown += wrap(_legend(explanation, colours), width)
     shown += _ngrams(explanation)
-    shown += _balance(explanation, max(width, _NARROWEST))
-    shown += _result(explanation, max(width, _NARROWEST))
+    shown += _balance(explanation, width)
+    shown += _result(explanation, width)
     return "\n".join(shown) + "\n"
 
 
-class _Map:
-    """Lays out and colours the lines of one text."""
+def _heat_map(passages: list[layout.ShownPassage], colours: Colours, width: int) -> str:
+    """The passages of a text below each other, as wide as the terminal."""
+    width = max(width, _MARGIN + _NARROWEST)
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=2)
+    table.add_column(width=6, no_wrap=True, justify="right")
+    table.add_column(width=width - _MARGIN, overflow="fold")
+    for passage in passages:
+        table.add_row(*_row(passage, colours), style=_on(layout.PAPER, colours))
+    written = io.StringIO()
+    console = Console(
+        file=written,
+        width=width,
+        color_system=None if colours == "none" else colours,
+        force_terminal=colours != "none",
+        legacy_windows=False,
+        _environ={},
+    )
+    console.print(table)
+    return "\n".join(line.rstrip() for line in written.getvalue().split("\n")[:-1])
 
-    def __init__(self, text: ExplainedText, colours: Colours, width: int, strongest: float) -> None:
-        self._text, self._colours = text, colours
-        self._levels = layout.passage_levels(text, strongest)
-        self._width = max(width - _MARGIN, _NARROWEST)
 
-    def lines(self) -> Iterator[str]:
-        dress = self._bracketed if self._colours == "none" else lambda piece, shown: shown
-        for line in layout.lines(self._text, self._width, cell_len, dress):
-            yield self._plain(line) if self._colours == "none" else self._coloured(line)
+def _row(passage: layout.ShownPassage, colours: Colours) -> tuple[Text, Text, Text]:
+    """The bar, the contribution and the letters of a passage."""
+    letters, levels = Text(), passage.levels
+    for shown, level in passage.runs:
+        if colours == "none":
+            before, after = next((pair for lowest, *pair in _BRACKETS if level >= lowest), ("", ""))
+            letters.append(f"{before}{shown}{after}")
+        else:
+            letters.append(shown, _on(layout.TOKEN_COLOURS[level], colours) if level else None)
+    if levels is None:
+        return Text(), Text(), letters
+    bar, amount = Text("  "), Text(passage.amount[:6])
+    if colours != "none":
+        bar.stylize(_on(levels.bar, colours))
+        amount.stylize(_on(layout.contribution_colour(levels.contribution), colours))
+    elif levels.attention is not None:
+        bar = Text(_BARS[levels.attention] * 2)
+    return bar, amount, letters
 
-    def _bracketed(self, piece: layout.TextPiece, shown: str) -> str:
-        if piece.passage is None or piece.token is None:
-            return shown
-        level = self._levels[piece.passage].tokens[piece.token]
-        for lowest, left, right in _BRACKETS:
-            if level >= lowest:
-                return f"{left}{shown}{right}"
-        return shown
 
-    def _plain(self, line: layout.Line) -> str:
-        bar = "  "
-        if line.passage is not None and (level := self._levels[line.passage].attention) is not None:
-            bar = _BARS[level] * 2
-        return f"{bar} {self._contribution(line)} {line.text}".rstrip()
-
-    def _coloured(self, line: layout.Line) -> str:
-        bar = side = layout.PAPER
-        levels: tuple[int, ...] = ()
-        if line.passage is not None:
-            passage = self._levels[line.passage]
-            bar, levels = passage.bar, passage.tokens
-            side = layout.contribution_colour(passage.contribution)
-        cells = [
-            ("  ", bar),
-            (" ", layout.PAPER),
-            (self._contribution(line), side if line.begins else layout.PAPER),
-            (" ", layout.PAPER),
-        ]
-        cells += [
-            (
-                run.text,
-                layout.PAPER if run.token is None else layout.TOKEN_COLOURS[levels[run.token]],
-            )
-            for run in line.runs
-        ]
-        cells.append((" " * max(0, self._width - cell_len(line.text)), layout.PAPER))
-        return "".join(
-            self._painted("".join(text for text, _ in same), colour)
-            for colour, same in groupby(cells, key=lambda cell: cell[1])
-        )
-
-    def _painted(self, text: str, colour: str) -> str:
-        if self._colours == "256":
-            style = Style(
-                color=Color.from_ansi(layout.OF_256[layout.INK]),
-                bgcolor=Color.from_ansi(layout.OF_256[colour]),
-            )
-            return style.render(text, color_system=ColorSystem.EIGHT_BIT)
-        return Style(color=layout.INK, bgcolor=colour).render(
-            text, color_system=ColorSystem.TRUECOLOR
-        )
-
-    def _contribution(self, line: layout.Line) -> str:
-        """The contribution of a passage, on the passage's first line."""
-        if line.passage is None or not line.begins:
-            return " " * 6
-        return f"{summary.contributed(self._text.passages[line.passage].contribution):>6.6}"
+def _on(colour: str, colours: Colours) -> Style:
+    """Ink on a colour."""
+    if colours == "256":
+        numbers = layout.OF_256[layout.INK], layout.OF_256[colour]
+        ink, paper = map(Color.from_ansi, numbers)
+        return Style(color=ink, bgcolor=paper)
+    return Style(color=layout.INK, bgcolor=colour)
 
 
 def _legend(explanation: Explanation, colours: Colours) -> str:

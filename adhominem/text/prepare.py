@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from hashlib import sha256
@@ -57,16 +57,14 @@ def prepare(
     normaliser: Normaliser | None = None,
     jobs: int = 1,
     skipped: list[InputError] | None = None,
-    on_bytes: Callable[[int], None] | None = None,
 ) -> PackedCorpus:
     """Read, normalise and tokenize every document, and write the packed corpus.
 
-    `on_bytes` is called with the number of bytes of each block of input as it is read. With
-    `jobs` above 1, a script must keep the call under `if __name__ == "__main__":`.
+    With `jobs` above 1, a script must keep the call under `if __name__ == "__main__":`.
     """
     sources = list(sources)
     check_names(sources)
-    streams = [(s, s.documents(skipped=skipped, on_bytes=on_bytes)) for s in sources]
+    streams = [(s, s.documents(skipped=skipped)) for s in sources]
     return _pack(streams, Path(output), normaliser or Normaliser(), jobs, skipped)
 
 

@@ -17,7 +17,7 @@ from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.errors import AdHominemWarning, InputError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
-from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.run import Watch, unwatched
 from adhominem.jobs.workers import Encode, encoder
 from adhominem.model.calibration import CalibrationReport, Validation, write_calibration
 from adhominem.model.card import calibrated_card, read_card

@@ -12,8 +12,7 @@ import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import EmptyTextError, InputError, OptionError
-from adhominem.jobs.inputs import Corpora, Watch, reading, unwatched
-from adhominem.jobs.population import draw, in_order
+from adhominem.jobs.run import Corpora, Watch, draw, reading, unwatched
 from adhominem.jobs.workers import encode_documents, encoder
 from adhominem.model.calibration import as_file
 from adhominem.model.files import ModelFiles
@@ -79,7 +78,7 @@ def learn_genres(
             if source.name in means:
                 raise OptionError(f"two sets are named '{source.name}'; rename one")
             documents = read_documents(source.path, author_required=False, skipped=skipped)
-            chosen = in_order(draw(documents, _MOST_TEXTS, seed)[0])
+            chosen = draw(documents, _MOST_TEXTS, seed)[0]
             if len(chosen) < _FEWEST_TEXTS:
                 raise OptionError(
                     f"{source.name} has {len(chosen)} texts; expected {_FEWEST_TEXTS} or more"
@@ -217,12 +216,10 @@ def _sampled(
     corpora: Corpora, most: int, title: str, skipped: list[InputError] | None, watch: Watch
 ) -> Iterator[tuple[str, list[Document]]]:
     """The name of each source, and a random sample of its texts."""
-    with reading(corpora, title, watch) as (sources, on_bytes):
+    with reading(corpora, title, watch) as sources:
         check_names(sources)
         for source in sources:
-            documents = source.documents(
-                author_required=False, labelled=False, skipped=skipped, on_bytes=on_bytes
-            )
+            documents = source.documents(author_required=False, labelled=False, skipped=skipped)
             drawn = draw_some(documents, most)
             if not drawn:
                 raise EmptyTextError(

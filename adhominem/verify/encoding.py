@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from adhominem.arrays import IntArray, Levs, Rows, is_finite, joined
+from adhominem.arrays import Levs, Rows, is_finite, joined
 from adhominem.errors import NO_WORD, EmptyTextError, InputError
 from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder
@@ -18,7 +18,7 @@ from adhominem.pairs.passages import without_repetitions
 from adhominem.paper.runtime import NetworkOutput
 from adhominem.score.scorer import out_of_range
 from adhominem.text.files import Document
-from adhominem.text.tokenizer import Lexicon, Numbered, PackedTexts, Tokenizer, Tokens
+from adhominem.text.tokenizer import Numbered, PackedTexts, Tokenizer, Tokens
 
 TokensBy = Mapping[Tokenizer, Tokens]
 
@@ -72,6 +72,18 @@ class Kept:
             self._characters -= len(text)
         return tokens
 
+    def tokenize_all(self, tokenizers: Sequence[Tokenizer], document: Document) -> TokensBy:
+        """The tokens of a document by each tokenizer; an error names the document."""
+        tokens_by = {}
+        for tokenizer in tokenizers:
+            try:
+                tokens_by[tokenizer] = self.tokenize(tokenizer, document.text)
+            except InputError as error:
+                raise error.at(document.id) from None
+            if not len(tokens_by[tokenizer].numbers):
+                raise EmptyTextError(NO_WORD, document.id)
+        return tokens_by
+
 
 NOTHING_KEPT = Kept(0, 0)
 
@@ -105,7 +117,7 @@ class Encoding:
         firsts = np.unique(rows, return_index=True)[1].tolist()
         there = {at: kept.lev(documents[at]) for at in firsts}
         new = [at for at in firsts if there[at] is None]
-        parts = [self.encode([], None, kept)] if not firsts else []
+        parts = [] if firsts else [self.encode([])]
         for part in batches([len(documents[at].text) for at in new]):
             chosen = [documents[at] for at in new[part]]
             known = None if tokens is None else [tokens[at] for at in new[part]]
@@ -120,22 +132,35 @@ class Encoding:
         return levs if len(firsts) == len(documents) else levs.chosen(rows)
 
     def encode(
-        self, documents: Sequence[Document], known: Sequence[TokensBy] | None, kept: Kept
+        self,
+        documents: Sequence[Document],
+        known: Sequence[TokensBy] | None = None,
+        kept: Kept = NOTHING_KEPT,
+        *,
+        attention: dict[Member, list[NetworkOutput]] | None = None,
     ) -> Levs:
         """(documents, lev_size): the LEVs of a few documents.
 
         `known` are the tokens of each by tokenizer, unless they are to be made here, or are `kept`.
+        `attention` gets each network's attention to each of the documents.
         """
         numbered = self._numbered(documents, known, kept)
         parts = self._count(numbered)
-        for member in self._members:
-            if member not in parts:  # a network
-                parts[member] = member.encode_numbered(documents, numbered[member.tokenizer])
+        for network in self._networks:
+            if attention is None or known is None:
+                parts[network] = network.encode_numbered(documents, numbered[network.tokenizer])
+                continue
+            outputs = [
+                network.attend(document, tokens_by[network.tokenizer].tokens)
+                for document, tokens_by in zip(documents, known, strict=True)
+            ]
+            attention[network] = [output for output in outputs if output is not None]
+            parts[network] = np.array([output.levs[0] for output in attention[network]])
         return self._joined(parts, numbered)
 
     def begin(self, documents: Sequence[Document]) -> Begun:
         """Do what needs no GPU, of a few documents."""
-        numbered = self._numbered(documents, None, NOTHING_KEPT)
+        numbered = self._numbered(documents)
         parts = self._count(numbered)
         for network in self._networks:
             parts[network] = np.zeros((len(documents), network.lev_size), np.float32)
@@ -159,26 +184,6 @@ class Encoding:
             rows[self._members.index(network)] = encoded
         return self._checked(rows)
 
-    def attend(
-        self, documents: Sequence[Document], known: Sequence[TokensBy]
-    ) -> tuple[Levs, list[tuple[NetworkOutput | None, ...]]]:
-        """(documents, lev_size), and the attention of each member, of each document."""
-        numbered = self._numbered(documents, known, NOTHING_KEPT)
-        parts = self._count(numbered)
-        attended: dict[Member, list[NetworkOutput | None]] = {
-            member: [None] * len(documents) for member in parts
-        }
-        for member in self._members:
-            if member not in parts:  # a network
-                networks = [
-                    member.attend(document, tokens_by[member.tokenizer].tokens)
-                    for document, tokens_by in zip(documents, known, strict=True)
-                ]
-                parts[member] = np.array([encoded.levs[0] for encoded in networks if encoded])
-                attended[member] = networks
-        levs = self._joined(parts, numbered)
-        return levs, list(zip(*(attended[member] for member in self._members), strict=True))
-
     def _count(self, numbered: Mapping[Tokenizer, Numbered]) -> dict[Member, Rows]:
         """The LEVs (documents, lev_size) of each member that counts n-grams."""
         parts: dict[Member, Rows] = {}
@@ -187,15 +192,19 @@ class Encoding:
         return parts
 
     def _numbered(
-        self, documents: Sequence[Document], known: Sequence[TokensBy] | None, kept: Kept
+        self,
+        documents: Sequence[Document],
+        known: Sequence[TokensBy] | None = None,
+        kept: Kept = NOTHING_KEPT,
     ) -> dict[Tokenizer, Numbered]:
+        """The tokens of documents, each passage once, as numbers."""
+        if known is None:
+            once = list(map(without_repetitions, documents))
+            known = [kept.tokenize_all(self.tokenizers, document) for document in once]
         numbered = {}
         for tokenizer in self.tokenizers:
             lexicon = tokenizer.lexicon()
-            if known is None:
-                numbers = [_numbers(document, tokenizer, lexicon, kept) for document in documents]
-            else:
-                numbers = [tokens_by[tokenizer].numbers_in(lexicon) for tokens_by in known]
+            numbers = [tokens_by[tokenizer].numbers_in(lexicon) for tokens_by in known]
             numbered[tokenizer] = Numbered(lexicon, numbers)
         return numbered
 
@@ -226,15 +235,3 @@ class Encoding:
             (key[0], NgramsTogether([encoder for _, encoder in group]), [of for of, _ in group])
             for key, group in groups.items()
         ]
-
-
-def _numbers(document: Document, tokenizer: Tokenizer, lexicon: Lexicon, kept: Kept) -> IntArray:
-    """The tokens of a document, each passage once; an error names the document."""
-    try:
-        tokens = kept.tokenize(tokenizer, without_repetitions(document).text)
-    except InputError as error:
-        raise error.at(document.id) from None
-    numbers = tokens.numbers_in(lexicon)
-    if not len(numbers):
-        raise EmptyTextError(NO_WORD, document.id)
-    return numbers

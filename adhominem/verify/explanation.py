@@ -34,11 +34,7 @@ from adhominem.score.population import Population
 from adhominem.text.exhibits import SideTexts
 from adhominem.text.sentences import sentence_starts, word_spans
 from adhominem.verify.comparison import ComparedText, Comparison
-from adhominem.verify.ngram_contributions import (
-    NgramContribution,
-    NgramContributions,
-    explain_ngrams,
-)
+from adhominem.verify.ngram_contributions import Balance, NgramContribution, explain_ngrams
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 
@@ -74,21 +70,6 @@ class ExplainedText:
     name: str
     text: str
     passages: tuple[ExplainedPassage, ...]
-
-
-@dataclass(frozen=True)
-class Balance:
-    """The parts that add up to a log Bayes factor, in nats. All passages have the same sum.
-
-    Without an n-gram profile, everything is in `rest`.
-    """
-
-    log_bayes_factor: float  # the sum, without the model's bounds
-    habits: float  # from the listed n-grams
-    names: float  # from n-grams that are parts of names
-    named: tuple[str, ...]  # some of these names
-    other_ngrams: float
-    rest: float  # from networks, very rare n-grams, and what both sides avoid
 
 
 @dataclass(frozen=True)
@@ -146,24 +127,9 @@ def explain_comparison(
         for number, text in enumerate(texts_of_side):
             texts.append(explain_text(comparison, name, side, number, text))
             on_progress(len(texts) / steps)
-    ngrams = explain_ngrams(comparison)
+    ngrams, balance = explain_ngrams(comparison)
     on_progress(1.0)
-    habits = () if ngrams is None else ngrams.habits
-    return Explanation(verification, tuple(texts), habits, _balance(comparison, ngrams))
-
-
-def _balance(comparison: Comparison, ngrams: NgramContributions | None) -> Balance:
-    whole = comparison.log_bayes_factor
-    ngrams = ngrams or NgramContributions((), 0.0, (), 0.0)
-    habits = sum(habit.contribution for habit in ngrams.habits)
-    return Balance(
-        log_bayes_factor=whole,
-        habits=habits,
-        names=ngrams.names,
-        named=ngrams.named,
-        other_ngrams=ngrams.all - ngrams.names - habits,
-        rest=whole - ngrams.all,
-    )
+    return Explanation(verification, tuple(texts), ngrams, balance)
 
 
 def explain_text(
@@ -219,10 +185,10 @@ def _attention(
     Each sums to 1. Unread passages have no tokens; None without a network.
     """
     passage_shares, token_shares = [], []
-    for member, encoded in zip(comparison.members, text.attention, strict=True):
-        if member.tokenizer is not comparison.lead.tokenizer:  # its tokens are not those shown
+    for network, encoded in text.attention.items():
+        if network.tokenizer is not comparison.lead.tokenizer:  # its tokens are not those shown
             continue
-        if encoded is not None and np.array_equal(encoded.windows.starts, starts):
+        if np.array_equal(encoded.windows.starts, starts):
             passage_shares.append(encoded.window_attention[0].astype(np.float64))
             token_shares.append(
                 _token_shares(encoded.token_attention[:, 1:], starts, encoded.windows.counts)

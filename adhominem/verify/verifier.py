@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import repeat
-from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 
 from adhominem.arrays import AnyLevs, BoolArray, FloatArray, Levs
-from adhominem.errors import NO_WORD, EmptyTextError, InputError, OptionError
+from adhominem.errors import OptionError
 from adhominem.model.calibration import (
     CalibrationEvidence,
     MisleadingRates,
@@ -174,42 +172,55 @@ class Verifier:
         attention: bool = False,
     ) -> list[Comparison]:
         """The comparisons of several pairs of sides, encoded and scored together: see `compare`."""
-        tokenized = [
-            self._tokenized([exhibits_of(one, "first"), exhibits_of(other, "second")], population)
-            for one, other in pairs
-        ]
-        sides = [both for both, _ in tokenized]
-        rows = [row for both in sides for side in both for row in side]
-        documents = [exhibits[0].document for exhibits, _ in rows]
-        tokens = [tokens_by for _, tokens_by in rows]
-        attended: list[tuple[NetworkOutput | None, ...]] = [(None,) * len(self.members)] * len(rows)
+        cut = [self._cut(*pair, population) for pair in pairs]
+        sides = [side for both, _ in cut for side in both]
+        texts = [text for side in sides for text in side]
+        documents, tokens = [text.document for text in texts], [text.tokens_by for text in texts]
         if attention:
-            levs, attended = self._encoding.attend(documents, tokens)
+            attended: dict[Member, list[NetworkOutput]] = {}
+            levs = self._encoding.encode(documents, tokens, attention=attended)
+            for network, outputs in attended.items():
+                for text, output in zip(texts, outputs, strict=True):
+                    text.attention[network] = output
         else:
             levs = self.encode(documents, tokens=tokens)
-        texts = tuple(
-            ComparedText(exhibits[0], tokens_by, encoded, tuple(exhibits[1:]))
-            for (exhibits, tokens_by), encoded in zip(rows, attended, strict=True)
-        )
-        counts = [len(side) for both in sides for side in both]
-        ends = np.cumsum(counts).tolist()
-        places = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
-        first, second = places[0::2], places[1::2]
-        scored = self.scorer([levs[at] for at in first], [levs[at] for at in second], population)
+        ends = np.cumsum(list(map(len, sides))).tolist()
+        levs_of = [levs[end - len(side) : end] for side, end in zip(sides, ends, strict=True)]
+        scored = self.scorer(levs_of[0::2], levs_of[1::2], population)
         return [
             Comparison(
                 members=self.members,
                 lead=self.lead,
                 scorer=self.scorer,
                 population=population,
-                first=texts[one],
-                second=texts[other],
-                levs=(levs[one], levs[other]),
+                sides=both,
+                levs=(levs_of[2 * at], levs_of[2 * at + 1]),
                 scored=scored[at : at + 1],
-                taken_out=tokenized[at][1],
+                taken_out=taken_out,
             )
-            for at, (one, other) in enumerate(zip(first, second, strict=True))
+            for at, (both, taken_out) in enumerate(cut)
         ]
+
+    def _cut(
+        self, first: SideTexts, second: SideTexts, population: Population | None
+    ) -> tuple[tuple[list[ComparedText], list[ComparedText]], TakenOut]:
+        """The distinct texts of two sides, tokenized, and the passages removed from them before."""
+        exhibits = exhibits_of(first, "first"), exhibits_of(second, "second")
+        whole = [[exhibit.document for exhibit in side] for side in exhibits]
+        cut, taken_out = without_shared(whole, None if population is None else population.recurring)
+        sides: tuple[list[ComparedText], list[ComparedText]] = ([], [])
+        for side, originals, documents in zip(sides, exhibits, cut, strict=True):
+            distinct: dict[tuple[tuple[str, ...], ...], ComparedText] = {}
+            for original, document in zip(originals, documents, strict=True):
+                exhibit = with_text(original, document)
+                tokens_by = self.kept.tokenize_all(self.tokenizers, document)
+                words = tuple(tuple(tokens.tokens) for tokens in tokens_by.values())
+                if words in distinct:
+                    distinct[words].copies.append(exhibit)
+                else:
+                    distinct[words] = ComparedText(exhibit, tokens_by)
+            side += distinct.values()
+        return sides, taken_out
 
     def judge(
         self,
@@ -271,8 +282,7 @@ class Verifier:
         NumPy treats them as an array; `np.asarray` makes them a dense one. Repeated texts are
         encoded once. `tokens` are those of each text by tokenizer, if it is tokenized already.
         """
-        texts = [Document(text=text) if isinstance(text, str) else text for text in documents]
-        return self._encoding.encode_all(texts, tokens, self.kept, on_documents)
+        return self._encoding.encode_all(_documents(documents), tokens, self.kept, on_documents)
 
     def begin(self, documents: Sequence[Document]) -> Begun:
         """A few documents, partly encoded, for a process with a GPU to finish."""
@@ -281,32 +291,6 @@ class Verifier:
     def finish(self, begun: Sequence[Begun]) -> Levs:
         """The LEVs (documents, lev_size) of documents that other processes have begun to encode."""
         return self._encoding.finish(begun)
-
-    def _tokenized(
-        self, sides: Sequence[Sequence[Exhibit]], population: Population | None
-    ) -> tuple[list[list[tuple[list[Exhibit], TokensBy]]], TakenOut]:
-        """The distinct texts of each side: the exhibits of each text, and its tokens by tokenizer.
-
-        Passages that they share, or that recur in the population, are removed before.
-        """
-        tokenized = []
-        whole = [[exhibit.document for exhibit in side] for side in sides]
-        cut, taken_out = without_shared(whole, None if population is None else population.recurring)
-        for side in map(map, repeat(with_text), sides, cut):
-            texts: dict[tuple[tuple[str, ...], ...], tuple[list[Exhibit], TokensBy]] = {}
-            for exhibit in side:
-                name, tokens_by = exhibit.document.id, {}
-                for tokenizer in self.tokenizers:
-                    try:
-                        tokens_by[tokenizer] = self.kept.tokenize(tokenizer, exhibit.document.text)
-                    except InputError as error:
-                        raise error.at(name) from None
-                    if not tokens_by[tokenizer].tokens:
-                        raise EmptyTextError(NO_WORD, name)
-                words = map(tuple, map(attrgetter("tokens"), tokens_by.values()))
-                texts.setdefault(tuple(words), ([], tokens_by))[0].append(exhibit)
-            tokenized.append(list(texts.values()))
-        return tokenized, taken_out
 
     def encode_pairs(
         self, pairs: Sequence[Pair], *, on_documents: Callable[[int], None] = lambda count: None
@@ -328,8 +312,7 @@ class Verifier:
         Preferably 50 texts or more, without those that are compared; but many texts that are
         compared with each other can be their own population.
         """
-        texts = [Document(text=text) if isinstance(text, str) else text for text in documents]
-        texts, recurring = without_recurring(texts)
+        texts, recurring = without_recurring(_documents(documents))
         levs = self.encode(texts, on_documents=on_documents)
         return self.population_of(levs, texts, recurring)
 
@@ -407,6 +390,10 @@ class Verifier:
         """The paper's squared distances (pairs,) of LEVs, for an ensemble the members' mean."""
         plain = (np.asarray(levs)[:, :-1] for levs in (first, second))
         return squared_distance(*plain) / len(self.members)
+
+
+def _documents(texts: Sequence[str | Document]) -> list[Document]:
+    return [Document(text=text) if isinstance(text, str) else text for text in texts]
 
 
 def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from math import isfinite
 from typing import Any, get_type_hints
 
@@ -18,17 +17,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field, create_model
 
 from adhominem.jobs.run import Run, Unit, Watch
-from adhominem.questions.question import (
-    Input,
-    Question,
-    Side,
-    Texts,
-    as_known,
-    documents_in,
-    drawn_texts,
-    inputs_of,
-    required_in,
-)
+from adhominem.questions.question import Input, Question, Side, Texts, documents_in, inputs_of
 from adhominem.records import OneOf, Setting, Within, settings_of
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
@@ -78,18 +67,16 @@ def result_of(cls: type[Question]) -> Any:
 def body_of(cls: type[Question]) -> type[BaseModel]:
     """A request: a field for each input and each setting that is offered."""
     fields: dict[str, Any] = {}
-    required = required_in(cls)
-    for name, (kind, note) in inputs_of(cls).items():
-        if kind not in _FIELDS:  # the server's own
-            continue
-        hint = AuthoredTexts if note.is_corpus else _FIELDS[kind]
-        default: Any = ... if name in required else {} if kind is dict else None
-        is_optional = kind is Side and name not in required
-        field = Field(default, description=note.help or None)
-        fields[name] = (hint | None if is_optional else hint, field)
-    for name, (_, note) in inputs_of(cls).items():
+    inputs = [note for note in inputs_of(cls).values() if note.kind in _FIELDS]
+    for note in inputs:
+        hint = AuthoredTexts if note.is_corpus else _FIELDS[note.kind]
+        if note.kind is Side and not note.is_required:
+            hint |= None
+        default: Any = ... if note.is_required else {} if note.kind is dict else None
+        fields[note.name] = (hint, Field(default, description=note.help or None))
+    for note in inputs:
         if note.is_named:
-            fields[f"{name}_name"] = (str, name)
+            fields[f"{note.name}_name"] = (str, note.name)
     for setting in settings_of(cls, "rest"):
         kind = setting.kind if setting.default is not None else setting.kind | None
         fields[setting.name] = (kind, _field(setting))
@@ -118,21 +105,32 @@ def _field(setting: Setting) -> Any:
 def question_in(cls: type[Question], body: Any, service: Service) -> Question:
     """The question that a request asks."""
     values = {setting.name: getattr(body, setting.name) for setting in settings_of(cls, "rest")}
-    for name, (kind, note) in inputs_of(cls).items():
-        value: Any = getattr(body, name, None)
-        if kind is Texts and value is not None:
-            values[name] = _corpus(value) if note.is_corpus else _population(value, note)
-        elif kind is Texts and note.is_servers and service.population is not None:
-            values[name] = Texts(name=SERVERS, population=service.population)
-        elif kind is Exhibit:
-            values[name] = as_exhibits([value], name)[0]
-        elif kind is Side and value is not None:
-            called = getattr(body, f"{name}_name", name.removesuffix("s"))
-            texts = tuple(as_exhibits(value, called))
-            values[name] = Side(texts, called if note.is_named else "")
-        elif kind is dict:
-            values[name] = as_known({name: _known(name, of) for name, of in value.items()})
+    for name, note in inputs_of(cls).items():
+        value = _value(note, getattr(body, name, None), body, service)
+        if value is not None:  # or the question's own default
+            values[name] = value
     return cls(**values, **servers_own(cls, service))
+
+
+def _value(note: Input, texts: Any, body: Any, service: Service) -> Any:
+    """What an input holds of the texts of a request; None if they were left out."""
+    name = note.name
+    if note.kind is Texts:
+        if texts is None:
+            return servers_population(service) if note.is_servers else None
+        if note.is_corpus:
+            return _corpus(texts)
+        return population_of(service, note, as_exhibits(texts, name) if texts else [])
+    if texts is None:
+        return None
+    if note.kind is dict:
+        sides = [(name, _known(name, of)) for name, of in texts.items()]
+    elif note.kind is Exhibit:
+        sides = [("", as_exhibits([texts], name))]
+    else:
+        called = getattr(body, f"{name}_name", name.removesuffix("s"))
+        sides = [(called, as_exhibits(texts, called))]
+    return note.of_sides(sides)
 
 
 def servers_own(cls: type[Question], service: Service) -> dict[str, Any]:
@@ -140,25 +138,28 @@ def servers_own(cls: type[Question], service: Service) -> dict[str, Any]:
     return {"index": service.current_index} if "index" in inputs_of(cls) else {}
 
 
-def _known(name: str, texts: Sequence[TextIn]) -> list[Document]:
+def servers_population(service: Service) -> Texts | None:
+    """The population that the server has, if any."""
+    if service.population is None:
+        return None
+    return Texts(name=SERVERS, population=service.population)
+
+
+def population_of(service: Service, note: Input, texts: Sequence[Exhibit], name: str = "") -> Texts:
+    """The population of texts that were sent; of an empty list, none."""
+    if not texts:
+        return Texts(name="none")
+    service.check_number(texts, service.limits.population_texts, f"the {note.name}")
+    return note.drawn([text.document for text in texts], name)
+
+
+def _known(name: str, texts: Sequence[TextIn]) -> list[Exhibit]:
     """The texts of a candidate, named after the candidate if they have no name."""
     named = [
         text if text.name else text.model_copy(update={"name": f"{name}/{number}"})
         for number, text in enumerate(texts, start=1)
     ]
-    return [text.document for text in as_exhibits(named, name)] if named else []
-
-
-def _population(texts: Sequence[TextIn], note: Input) -> Texts:
-    if not texts:
-        return Texts(name="none")
-    documents = [text.document for text in as_exhibits(list(texts), "population")]
-    return background(documents, note)
-
-
-def background(documents: Sequence[Document], note: Input, name: str = "") -> Texts:
-    """The texts of a population, and how many were sent."""
-    return replace(drawn_texts(documents, note, name), count=len(documents))
+    return as_exhibits(named, name) if named else []
 
 
 def _corpus(texts: Sequence[AuthoredText]) -> Texts:
@@ -196,8 +197,8 @@ async def ask(service: Service, question: Question, on_progress: Progress = no_p
 def _check(service: Service, question: Question) -> None:
     """Refuse more texts, longer ones and more parts of a text than the limits allow."""
     limits, compared = service.limits, list[Document]()
-    for name, (kind, note) in inputs_of(type(question)).items():
-        value = getattr(question, name)
+    for name, note in inputs_of(type(question)).items():
+        value, kind = getattr(question, name), note.kind
         documents, what = documents_in(value), f"the {name}"
         most = limits.texts if kind is Side else limits.population_texts
         if kind is dict:
@@ -208,8 +209,7 @@ def _check(service: Service, question: Question) -> None:
             what += " side"
         elif kind is Side and name != "texts":
             what += " texts"
-        count = max(len(documents), value.count) if isinstance(value, Texts) else len(documents)
-        service.check_number(range(count), most, what)
+        service.check_number(documents, most, what)
         if kind is Texts and not note.is_corpus:
             service.check(documents, limits.population_characters, what)
         else:

@@ -4,23 +4,83 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fastapi.responses import HTMLResponse
 
 from adhominem.errors import AdHominemError
 from adhominem.questions.report.details import CaseDetails
-from adhominem.questions.report.page import report_page
+from adhominem.questions.report.document import report_page
 from adhominem.text.exhibits import Exhibit, exhibits_of
 from adhominem.text.files import Document
 from adhominem.verify.explanation import Explanation
-from adhominem.web.answering import Answerer
-from adhominem.web.failures import as_request_error
-from adhominem.web.form_fields import NO_PRIOR, FormFields, Part, read_fields
+from adhominem.web.failures import RequestError, as_request_error
 from adhominem.web.lines import Tell, progress
 from adhominem.web.pages import example, explained, form_page, verdict
+from adhominem.web.question_form import Answerer, Sent
 from adhominem.web.service import SERVERS, Case
+from adhominem.web.uploads import Part
+
+SIDES = ("first", "second")
+NO_PRIOR = "0.5"  # what the form begins with: nobody has stated it
+_FILES = ("first_file", "second_file", "population")
+_TEXTS = ("first_text", "second_text")
+_ONCE = (
+    *("first_topic", "second_topic", "prior", "server_population"),
+    *("explain", "report", "case", "examiner"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormFields:
+    """What the form holds, as it was sent or is to be shown."""
+
+    pasted: dict[str, list[str]] = field(default_factory=dict)  # by side
+    files: dict[str, list[Part]] = field(default_factory=dict)  # by side; never shown again
+    topics: dict[str, str] = field(default_factory=dict)  # by side
+    prior: str = NO_PRIOR
+    population: Sequence[Part] = ()
+    server_population: bool = False
+    explain: bool = True
+    report: bool = False  # alone: the rest was sent before
+    case: str = ""  # what the report is headed with
+    examiner: str = ""
+
+    @property
+    def prior_same_author(self) -> float:
+        """The prior as a number; an error if it is none."""
+        return prior_in(self.prior)
+
+
+def prior_in(field: str) -> float:
+    """The prior that a field states; an error if it is none."""
+    try:
+        prior = float(field.replace(",", "."))
+    except ValueError:
+        prior = 0.0
+    if not 0 < prior < 1:
+        raise RequestError(
+            422, "WrongPrior", "the prior is a probability; expected a number between 0 and 1"
+        )
+    return prior
+
+
+def read_fields(parts: Sequence[Part]) -> FormFields:
+    """What the fields of the form with two sides hold."""
+    sent = Sent(parts, files=_FILES, texts=_TEXTS, once=_ONCE)
+    return FormFields(
+        pasted={side: sent.pasted(f"{side}_text") for side in SIDES},
+        files={side: sent.uploads(f"{side}_file") for side in SIDES},
+        topics={side: sent.line(f"{side}_topic") for side in SIDES},
+        prior=sent.line("prior") or NO_PRIOR,
+        population=sent.uploads("population"),
+        server_population=sent.line("server_population") == "yes",
+        explain=sent.line("explain") == "yes",
+        report=sent.line("report") == "yes",
+        case=sent.line("case"),
+        examiner=sent.line("examiner"),
+    )
 
 
 class Comparer(Answerer[FormFields]):

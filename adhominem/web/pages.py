@@ -23,7 +23,6 @@ from adhominem.score.decision import VerbalScale, probability_same_author, show_
 from adhominem.verify.cautions import Caution
 from adhominem.verify.explanation import Explanation
 from adhominem.web.failures import RequestError, json_bytes
-from adhominem.web.form_fields import FormFields
 from adhominem.web.service import Looked, Service
 
 # The static files that may be asked for; no path of a request is ever opened.
@@ -82,7 +81,7 @@ def example_text(name: str) -> str:
 
 def form_page(
     service: Service,
-    fields: FormFields,
+    fields: object,
     *,
     wants_token: bool = False,
     problem: str = "",

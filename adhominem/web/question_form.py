@@ -1,18 +1,23 @@
 """The form of a question, made from its declaration: its fields, its page and its answer.
 
-The templates are `web_*.html`: those of questions with candidates share one.
+With JavaScript the answer comes as lines of JSON while the work goes on, so that nothing need be
+kept on the server for a later question. Without it, all of it comes as one page. The templates are
+`web_*.html`: those of questions with candidates share one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from fastapi.responses import HTMLResponse
+from fastapi import Request
+from fastapi.responses import HTMLResponse, Response
 
+from adhominem.errors import AdHominemError
 from adhominem.questions.question import (
     Input,
     Question,
@@ -24,20 +29,132 @@ from adhominem.questions.question import (
 from adhominem.records import Setting, settings_of
 from adhominem.render.templates import markup
 from adhominem.text.exhibits import Exhibit, exhibits_of
-from adhominem.web.answering import Answerer, texts_of
-from adhominem.web.asking import ask, background, servers_own
-from adhominem.web.failures import RequestError
-from adhominem.web.form_fields import Part, Sent
+from adhominem.text.files import Document
+from adhominem.web.asking import ask, population_of, servers_own, servers_population
+from adhominem.web.failures import RequestError, as_request_error
 from adhominem.web.guard import Access
-from adhominem.web.lines import Tell, progress
+from adhominem.web.lines import LINES, EventLines, Tell, progress
 from adhominem.web.pages import EXAMPLE_TEXTS, EXAMPLES, answer_page, example_text
-from adhominem.web.service import SERVERS, Service
-from adhominem.web.uploads import FileReader, Upload
+from adhominem.web.service import Service
+from adhominem.web.uploads import FileReader, Part, parse_form, unreadable
 
 TICKED = "yes"  # what a box that is ticked sends
 _CANDIDATE = re.compile(r"candidate(\d{1,4})_(name|text|file)")
 _FEWEST_SHOWN = 3  # candidates, filled in or not
 _LONGEST_NUMBER = 20  # characters
+_LONGEST_FIELD_NAME = 40  # characters that are shown
+_LONGEST_FILE_NAME = 200
+Fields = TypeVar("Fields")
+
+
+class Answerer(ABC, Generic[Fields]):
+    """Answers one of the forms that are sent to a server."""
+
+    def __init__(self, service: Service, access: Access, reader: FileReader) -> None:
+        """All forms share the `reader`, which says how many files are read at a time."""
+        self.service, self.access, self.reader = service, access, reader
+
+    @abstractmethod
+    def show(self, fields: Fields, **more: Any) -> HTMLResponse:
+        """The page with the form; `more` is a `problem` with its `status`, or an `answer`."""
+
+    @abstractmethod
+    def example(self, name: str) -> Fields:
+        """The form with the texts of an example; as it begins if there is none of this name."""
+
+    @abstractmethod
+    def read(self, parts: Sequence[Part]) -> Fields:
+        """What the fields of the form hold."""
+
+    @abstractmethod
+    def check(self, fields: Fields) -> None:
+        """Refuse what is wrong with the fields, before any file is read."""
+
+    @abstractmethod
+    async def answer(self, fields: Fields, tell: Tell, *, at_once: bool) -> None:
+        """Do what the form asks for; `at_once` is whether no other form follows this one."""
+
+    async def post(self, request: Request) -> Response:
+        """The answer to a form, as lines of JSON or as a page."""
+        limits = self.service.limits
+        parts = await asyncio.to_thread(
+            parse_form,
+            await request.body(),
+            request.headers.get("content-type", ""),
+            limits.population_texts + 6 * limits.texts,
+        )
+        fields = await asyncio.to_thread(self.read, parts)
+        as_lines = LINES in request.headers.get("accept", "")
+        try:
+            self.check(fields)
+            if as_lines:
+                return EventLines(lambda tell: self.answer(fields, tell, at_once=False))
+            answer: dict[str, Any] = {}
+            await self.answer(fields, answer.update, at_once=True)
+            return await asyncio.to_thread(self.show, fields, answer=answer)
+        except AdHominemError as error:
+            if as_lines:
+                raise
+            refused = as_request_error(error)
+            return await asyncio.to_thread(
+                self.show, fields, problem=str(refused), status=refused.status
+            )
+
+
+class Sent:
+    """The parts of a form by name; one that is not known is refused: it may be evidence."""
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        *,
+        files: Sequence[str],
+        texts: Sequence[str],
+        once: Sequence[str],
+        kind: Callable[[str], str] = lambda name: name,
+    ) -> None:
+        """The names of fields for files, for texts, and of those that come `once`.
+
+        `kind` is the name by which a field is known, if it has another.
+        """
+        self._parts = parts
+        names = [part.field for part in parts]
+        for part in parts:
+            known = kind(part.field)
+            is_file = known in files
+            if not is_file and (known not in (*texts, *once) or part.is_file):
+                name = part.field[:_LONGEST_FIELD_NAME]
+                raise wrong(f"the field '{name}' is not known, or not for files")
+            if known in once and names.count(part.field) > 1:
+                raise wrong(f"the field '{part.field}' comes twice")
+
+    def line(self, name: str) -> str:
+        """What a field holds."""
+        return "".join(self._strings(name)).strip()
+
+    def pasted(self, name: str) -> list[str]:
+        """The texts of a field that hold anything."""
+        # A form sends \r\n for each line end that somebody typed.
+        return [text.replace("\r\n", "\n") for text in self._strings(name) if text.strip()]
+
+    def uploads(self, name: str) -> list[Part]:
+        """The files of a field; of one that was left empty, none."""
+        return [
+            replace(part, name=(part.name or "a file without a name")[-_LONGEST_FILE_NAME:])
+            for part in self._parts
+            if part.field == name and (part.name or part.data)
+        ]
+
+    def _strings(self, name: str) -> list[str]:
+        try:
+            return [part.data.decode("utf-8") for part in self._parts if part.field == name]
+        except UnicodeDecodeError:
+            raise unreadable("expected UTF-8") from None
+
+
+def wrong(what: str) -> RequestError:
+    """The error for fields that are not those of the form."""
+    return RequestError(422, "WrongForm", what)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +164,7 @@ class SideFields:
     number: int = 0  # of a candidate
     name: str = ""
     pasted: Sequence[str] = ()
-    files: Sequence[Upload] = ()  # never shown again; those of a folder bear its name
+    files: Sequence[Part] = ()  # never shown again; those of a folder bear its name
 
     @property
     def called(self) -> str:
@@ -90,12 +207,12 @@ class QuestionAnswerer(Answerer[QuestionFields]):
         super().__init__(service, access, reader)
         self.question = question
         self._inputs = {
-            name: (kind, note)
-            for name, (kind, note) in inputs_of(question).items()
-            if kind in (Exhibit, Side, dict, Texts)
+            name: note
+            for name, note in inputs_of(question).items()
+            if note.kind in (Exhibit, Side, dict, Texts)
         }
         self._settings = settings_of(question, "form")
-        self._has_candidates = any(kind is dict for kind, _ in self._inputs.values())
+        self._has_candidates = any(note.kind is dict for note in self._inputs.values())
 
     @property
     def empty(self) -> QuestionFields:
@@ -131,7 +248,7 @@ class QuestionAnswerer(Answerer[QuestionFields]):
             if name != "two-writers":
                 return self.empty
             (first, *of_first), (second, *of_second) = texts.values()
-            is_one = any(kind is Exhibit for kind, _ in self._inputs.values())
+            is_one = any(note.kind is Exhibit for note in self._inputs.values())
             pasted = [f"{first}\n\n{second}"] if is_one else [first]
             known = zip(texts, (of_first, of_second), strict=True)
             candidates = [
@@ -141,7 +258,7 @@ class QuestionAnswerer(Answerer[QuestionFields]):
             return replace(
                 fields, sides={"disputed": SideFields(pasted=pasted)}, candidates=candidates
             )
-        names = [note.form or name for name, (_, note) in self._inputs.items()]
+        names = [note.field for note in self._inputs.values()]
         if "first" in names:
             pairs = zip(("first", "second"), texts.items(), strict=True)
             sides = {
@@ -154,15 +271,15 @@ class QuestionAnswerer(Answerer[QuestionFields]):
     def read(self, parts: Sequence[Part]) -> QuestionFields:
         """What the fields of the form hold."""
         files, texts, once = list[str](), list[str](), [one.field for one in self._settings]
-        for name, (kind, note) in self._inputs.items():
-            side = "candidate" if kind is dict else note.form or name
-            if kind is Texts and not note.is_corpus:
+        for note in self._inputs.values():
+            side = "candidate" if note.kind is dict else note.field
+            if note.kind is Texts and not note.is_corpus:
                 files.append(side)
                 once += ["server_population"] * note.is_servers
             else:
                 files.append(f"{side}_file")
                 texts.append(f"{side}_text")
-                once += [f"{side}_name"] * (note.is_named or kind is dict)
+                once += [f"{side}_name"] * (note.is_named or note.kind is dict)
         sent = Sent(
             parts,
             files=files,
@@ -170,16 +287,13 @@ class QuestionAnswerer(Answerer[QuestionFields]):
             once=once,
             kind=lambda name: _CANDIDATE.sub(r"candidate_\2", name),
         )
-        matches = [_CANDIDATE.fullmatch(part.name) for part in parts]
+        matches = [_CANDIDATE.fullmatch(part.field) for part in parts]
         numbers = dict.fromkeys(match[1] for match in matches if match)  # in the order of the form
         candidates = [
             _side(sent, f"candidate{number}", at) for at, number in enumerate(numbers, start=1)
         ]
         return QuestionFields(
-            sides={
-                side: _side(sent, side)
-                for side in (note.form or name for name, (_, note) in self._inputs.items())
-            },
+            sides={note.field: _side(sent, note.field) for note in self._inputs.values()},
             candidates=[one for one in candidates if one.name or one.pasted or one.files],
             server_population=sent.line("server_population") == TICKED,
             settings={
@@ -235,23 +349,23 @@ class QuestionAnswerer(Answerer[QuestionFields]):
         if any(side.files for side in (*fields.sides.values(), *fields.candidates)):
             progress(tell, "Reading the files")
         plain = {
-            name: fields.candidates if kind is dict else [fields.side(note.form or name)]
-            for name, (kind, note) in self._inputs.items()
-            if kind is not Texts
+            name: fields.candidates if note.kind is dict else [fields.side(note.field)]
+            for name, note in self._inputs.items()
+            if note.kind is not Texts
         }
         # All in one go: a file that is not a table is one text.
         files = [file for sides in plain.values() for side in sides for file in side.files]
         texts, notes = await self.reader.read(files)
         of_files, values = iter(texts), dict[str, Any]()
-        for name, (kind, note) in self._inputs.items():
-            if kind is Texts:
-                side = fields.side(note.form or name)
+        for name, note in self._inputs.items():
+            if note.kind is Texts:
+                side = fields.side(note.field)
                 rows, odd = await self.reader.read(side.files, tables=True)
                 notes += odd
                 value = self._texts(fields, side, rows, note)
             else:
                 sides = [(side, [next(of_files) for _ in side.files]) for side in plain[name]]
-                value = await asyncio.to_thread(_input, kind, note, name, sides)
+                value = await asyncio.to_thread(_value_of, note, sides)
             if value is not None:  # or the question's own default
                 values[name] = value
         return values, notes
@@ -267,34 +381,38 @@ class QuestionAnswerer(Answerer[QuestionFields]):
             return Texts(tuple(by_author), "these texts")
         if rows:
             name = ", ".join(file.name for file in side.files)
-            return background([row.document for row in rows], note, name)
-        if note.is_servers and fields.server_population and self.service.population is not None:
-            return Texts(name=SERVERS, population=self.service.population)
+            return population_of(self.service, note, rows, name)
+        if note.is_servers and fields.server_population:
+            return servers_population(self.service)
         return None
 
 
-def _input(
-    kind: Any, note: Input, name: str, sides: Sequence[tuple[SideFields, Sequence[Exhibit]]]
-) -> Any:
+def texts_of(pasted: Sequence[str], files: Sequence[Exhibit], name: str) -> list[Exhibit]:
+    """Pasted texts, named after their side, and files, by their names."""
+    documents = [Document(text=text) for text in pasted]
+    if not documents:
+        return list(files)
+    if len(documents) == 1:
+        return [*exhibits_of(documents, name), *files]
+    named = [
+        replace(document, id=f"{name} ({number})")
+        for number, document in enumerate(documents, start=1)
+    ]
+    return [*exhibits_of(named, name), *files]
+
+
+def _value_of(note: Input, sides: Sequence[tuple[SideFields, Sequence[Exhibit]]]) -> Any:
     """A text, a side or candidates, of what was pasted and the texts of files."""
-    if kind is dict:
-        return named(
-            (side.called, [text.document for text in texts_of(side.pasted, files, side.called)])
-            for side, files in sides
+    if note.kind is dict:
+        return note.of_sides(
+            (side.called, texts_of(side.pasted, files, side.called)) for side, files in sides
         )
     ((side, files),) = sides
-    called = (side.name or note.called) if note.is_named else ""
-    texts = texts_of(side.pasted, files, called or note.called)
-    if note.is_named:
-        return Side(tuple(texts), called)
-    exhibits = exhibits_of(texts, note.form or name)
-    if kind is Side:
-        return Side(tuple(exhibits))
-    if len(exhibits) > 1:
-        raise RequestError(
-            422, "SeveralTexts", f"{len(exhibits):,} texts; expected one that is cut into parts"
-        )
-    return exhibits[0]
+    called = (side.name if note.is_named else "") or note.called
+    texts = texts_of(side.pasted, files, called)
+    if not note.is_named:
+        texts = exhibits_of(texts, note.field)  # an error if there is none
+    return note.of_sides([(called, texts)])
 
 
 def _side(sent: Sent, name: str, number: int = 0) -> SideFields:

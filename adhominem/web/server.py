@@ -27,7 +27,6 @@ from adhominem.questions.rank.ask import WhichCandidate
 from adhominem.questions.roll.ask import WhichPart
 from adhominem.questions.search.ask import WhoElse
 from adhominem.render.html import SCRIPT, STYLE
-from adhominem.web.answering import Answerer
 from adhominem.web.api import api_router
 from adhominem.web.api_report import report_router
 from adhominem.web.asking import question_router
@@ -36,7 +35,7 @@ from adhominem.web.form import Comparer
 from adhominem.web.guard import Access, Guard, is_loopback
 from adhominem.web.limits import CONNECTIONS, Connection
 from adhominem.web.pages import STATIC, docs_page, read_static
-from adhominem.web.question_form import QuestionAnswerer
+from adhominem.web.question_form import Answerer, QuestionAnswerer
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader
 

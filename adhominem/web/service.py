@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from adhominem.arrays import Levs
 from adhominem.errors import AdHominemError
 from adhominem.index.searcher import Searcher
-from adhominem.jobs.population import read_population
+from adhominem.jobs.run import read_population
 from adhominem.jobs.workers import encoder
 from adhominem.model.calibration import LikeCases
 from adhominem.questions.report.evidence import like_cases

@@ -24,8 +24,8 @@ from conftest import NgramRun, SmallRun, rich_rows
 from adhominem import PackedCorpus, load
 from adhominem.errors import AdHominemError, CheckpointError, CorpusError, InputError, ModelError
 from adhominem.model.folder import member_folders
+from adhominem.questions.report.document import report_page
 from adhominem.questions.report.formats import read_report
-from adhominem.questions.report.page import report_page
 from adhominem.questions.report.report import make_report
 from attack.conftest import Attack
 from attack.damage import damaged, damaged_json, kept, mutated

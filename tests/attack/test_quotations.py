@@ -20,7 +20,7 @@ from adhominem.questions.rank.ask import rank_texts
 from adhominem.questions.search.index_files import index_files
 from adhominem.questions.search.link import link_accounts
 from adhominem.questions.search.search import search_texts
-from adhominem.questions.validate.files import validate
+from adhominem.questions.validate.ask import validate
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification

@@ -15,9 +15,9 @@ from conftest import NgramRun, rich_rows, write_rows
 from adhominem import Document, load
 from adhominem.arrays import Levs
 from adhominem.errors import BrokenLineError, EmptyTextError, InputError, NotFoundError, OptionError
-from adhominem.jobs import population as module
+from adhominem.jobs import run as module
 from adhominem.jobs import workers
-from adhominem.jobs.population import read_population
+from adhominem.jobs.run import read_population
 from adhominem.jobs.workers import encoder
 from adhominem.score.population import PopulationText
 
@@ -158,7 +158,7 @@ def test_too_few_texts_or_no_such_place_are_errors(tmp_path: Path) -> None:
 def test_of_many_texts_so_many_are_drawn_and_the_seed_repeats_the_draw(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_MOST_TEXTS", 10)
+    monkeypatch.setattr(module, "MOST_TEXTS", 10)
     path = numbers(tmp_path / "texts.jsonl", 30)
 
     def drawn(seed: int) -> list[str]:

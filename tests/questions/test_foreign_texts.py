@@ -13,7 +13,9 @@ from click.testing import CliRunner, Result
 from adhominem import RollOptions, Verifier, load, rank_texts
 from adhominem.cli import main
 from adhominem.index.store import Store
-from adhominem.questions.map.corpus_map import map_documents
+from adhominem.jobs.run import Run
+from adhominem.questions.map.ask import WhatIsAlike
+from adhominem.questions.question import Texts
 from adhominem.questions.rank.page import PAGE
 from adhominem.questions.roll.ask import roll_text
 from adhominem.questions.roll.page import roll_page
@@ -244,7 +246,8 @@ def test_an_index_that_is_compacted_still_knows_which_texts_are_foreign(index: P
 def test_a_map_makes_no_statement_on_texts_in_another_language(verifier: Verifier) -> None:
     texts = [LETTER, SPEECH, DUTCH]
     documents = [Document(text=text, id=f"text {at}") for at, text in enumerate(texts)]
-    drawn = map_documents(verifier, documents, verifier.encode(documents))
+    question = WhatIsAlike(texts=Texts(tuple(documents)))
+    drawn = question.answer(verifier.keeping(), Run())
     assert (drawn.log10_bayes_factors[2, :2] == 0).all()
     assert drawn.log10_bayes_factors[0, 1] != 0
     (told,) = [remark for remark in drawn.remarks if remark.startswith("no statement is made")]

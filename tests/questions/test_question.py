@@ -11,10 +11,10 @@ import pytest
 from conftest import NgramRun
 
 from adhominem.cli import main
-from adhominem.cli.asking import QUESTIONS, question_of
 from adhominem.errors import OptionError
 from adhominem.jobs.run import Run
-from adhominem.questions.question import Input, Question, Texts, drawn_texts, inputs_of, named
+from adhominem.questions import QUESTIONS, question_of
+from adhominem.questions.question import Input, Question, Texts, inputs_of, named
 from adhominem.records import Offered, Within, settings_of
 from adhominem.text.files import Document
 from adhominem.verify.encoding import Kept
@@ -73,8 +73,8 @@ def test_a_setting_is_offered_where_its_hint_says_and_within_its_limit() -> None
 
 def test_a_population_has_each_text_once_and_a_corpus_as_often_as_it_is_there() -> None:
     documents = [Document(text="one"), Document(text="two"), Document(text="one")]
-    assert len(drawn_texts(documents, Input()).documents) == 2
-    corpus = drawn_texts(documents, Input(is_corpus=True), most=2)
+    assert len(Input().drawn(documents).documents) == 2
+    corpus = Input(is_corpus=True).drawn(documents, most=2)
     assert (len(corpus.documents), corpus.count) == (2, 3)
 
 

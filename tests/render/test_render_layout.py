@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import FIRST, any_texts, explained
-from rich.cells import cell_len
+from made_up import any_explanations, any_texts
 
 from adhominem.harmless import harmless
 from adhominem.render.layout import (
@@ -29,13 +28,18 @@ from adhominem.render.layout import (
     contribution_class,
     contribution_colour,
     contribution_level,
-    lines,
+    heat_maps,
     passage_levels,
     pieces,
     strongest_of,
 )
 from adhominem.render.templates import asset
-from adhominem.verify.explanation import ExplainedPassage, ExplainedText, TokenAttention
+from adhominem.verify.explanation import (
+    ExplainedPassage,
+    ExplainedText,
+    Explanation,
+    TokenAttention,
+)
 
 BACKGROUNDS = (*TOKEN_COLOURS, *SAME_COLOURS, *DIFFERENT_COLOURS)
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
@@ -212,38 +216,11 @@ def test_escape_sequences_and_overrides_become_signs() -> None:
     assert harmless("a\x1b[31mb\x9b2J\u202ec\r\nd\te\x00\x7f") == "a␛[31mb�2J�c\nd    e␀␡"
 
 
-@given(any_texts(), st.integers(3, 40))
-def test_lines_hold_the_text_and_are_no_wider_than_they_may_be(
-    text: ExplainedText, width: int
-) -> None:
-    result = list(lines(text, width, cell_len))
-    assert visible("".join(line.text for line in result)) == visible(text.text)
-    assert all(cell_len(line.text) <= width for line in result)
-
-
-@given(any_texts())
-def test_every_passage_that_can_be_seen_begins_once(text: ExplainedText) -> None:
-    begun = [line.passage for line in lines(text, 20, cell_len) if line.begins]
-    seen = {
-        piece.passage
-        for piece in pieces(text)
-        if piece.passage is not None and harmless(text.text[piece.start : piece.end]).strip()
-    }
-    assert begun == sorted(seen)
-
-
-def test_lines_end_where_the_texts_do_and_at_spaces() -> None:
-    text = explained("first", "tom", FIRST, tokens=100)
-    shown = [line.text for line in lines(text, 30, cell_len)]
-    assert shown[:4] == [
-        "Dear Anne,",
-        "",
-        "I don't think — truly — that",
-        "“the old mill” (1789?) will",
-    ]
-    assert shown[-3:] == ["", "    Yours, as ever,", "Tom <tom@example.org>"]
-
-
-def test_a_long_word_is_broken_and_empty_lines_are_not_repeated() -> None:
-    text = ExplainedText("first", "", "\n\n\na\n\n \n\n" + "b" * 7 + " c", ())
-    assert [line.text for line in lines(text, 3, len)] == ["a", "", "bbb", "bbb", "b c"]
+@given(any_explanations())
+def test_what_is_shown_is_all_that_can_be_seen(explanation: Explanation) -> None:
+    for text, passages in heat_maps(explanation):
+        letters = "".join(letters for passage in passages for letters, _ in passage.runs)
+        assert visible(letters) == visible(text.text)
+        amounts = [passage.amount for passage in passages if passage.levels is not None]
+        assert all(amounts)
+        assert len(amounts) <= len(text.passages)

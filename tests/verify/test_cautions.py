@@ -18,8 +18,13 @@ from adhominem.score.genres import Group
 from adhominem.score.population import Population
 from adhominem.score.typicality import Typicality
 from adhominem.text.exhibits import Exhibit
-from adhominem.verify.case_cautions import cautions_of, cautions_of_many, two_genres
-from adhominem.verify.cautions import Caution, ExaminedText
+from adhominem.verify.cautions import (
+    Caution,
+    ExaminedText,
+    cautions_of,
+    cautions_of_many,
+    two_genres,
+)
 
 COMMON = """
 the of and to a in that he was it his I with as had you for not her is but at on she be have
@@ -436,7 +441,7 @@ def test_many_short_texts_do_not_make_a_long_one() -> None:
     notes = [" ".join(words[at : at + 15]) for at in range(0, 150, 15)]  # 150 words in ten notes
     codes = {each.code: each for each in found(notes, VOYAGE, calibrated=False)}
     assert codes["too_short"].blocks_decision
-    assert ", and more; expected 100 or more. " in codes["too_short"].message
+    assert " and 5 more; expected 100 or more. " in codes["too_short"].message
     mixed = {each.code: each for each in found([*notes, 4 * GARDEN], VOYAGE * 4, typicality=None)}
     assert not mixed["short"].blocks_decision
     assert "a0.txt (" in mixed["short"].message

@@ -23,10 +23,11 @@ from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify import ngram_contributions as module
 from adhominem.verify.comparison import Comparison
 from adhominem.verify.explanation import Explanation, explain_texts
-from adhominem.verify.ngram_contributions import NgramContribution, explain_ngrams
-from adhominem.verify.ngram_texts import (
+from adhominem.verify.ngram_contributions import (
+    NgramContribution,
     NgramText,
     Occurrences,
+    explain_ngrams,
     group,
     inside,
     name_tokens,
@@ -74,9 +75,8 @@ def encoder_of(member: Member) -> NgramEncoder:
 
 
 def habits(comparison: Comparison) -> tuple[NgramContribution, ...]:
-    result = explain_ngrams(comparison)
-    assert result is not None
-    return result.habits
+    ngrams, _ = explain_ngrams(comparison)
+    return ngrams
 
 
 def slow_contributions(comparison: Comparison) -> dict[Ngram, float]:
@@ -615,10 +615,10 @@ def test_texts_of_nothing_but_names_have_no_habits(
     profile: Verifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "are_names", lambda of, names: np.ones_like(of.is_pair))
-    told = explain_ngrams(profile.compare(TEXTS[0], TEXTS[1]))
-    assert told is not None
-    assert told.habits == ()
-    assert told.names == pytest.approx(told.all)
+    ngrams, balance = explain_ngrams(profile.compare(TEXTS[0], TEXTS[1]))
+    assert ngrams == ()
+    assert balance.names == pytest.approx(balance.log_bayes_factor - balance.rest)
+    assert balance.other_ngrams == 0
 
 
 def test_the_explanation_has_them(verifiers: dict[str, Verifier]) -> None:

@@ -37,7 +37,7 @@ from adhominem.web.guard import Access, Guard, is_loopback
 from adhominem.web.limits import Limits
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
-from adhominem.web.uploads import FileReader, Upload
+from adhominem.web.uploads import FileReader, Part
 
 PAYLOAD = {"first": GARDEN, "second": BICYCLE}
 SMALL = Limits(
@@ -705,7 +705,7 @@ class TestForm:
     def test_files_with_more_text_than_is_compared_are_refused(self) -> None:
         limits = Limits(characters=10, population_characters=10)
         with pytest.raises(RequestError, match="hold more text than is compared") as refused:
-            asyncio.run(FileReader(limits).read([Upload("long.txt", GARDEN.encode())]))
+            asyncio.run(FileReader(limits).read([Part("", GARDEN.encode(), "long.txt")]))
         assert refused.value.status == 413
 
     def test_nothing_of_an_upload_touches_the_disk(
@@ -713,7 +713,7 @@ class TestForm:
     ) -> None:
         monkeypatch.setenv("TMPDIR", str(tmp_path))
         monkeypatch.setattr(tempfile, "tempdir", None)  # found anew
-        files = [Upload(f"{number}.docx", docx(GARDEN)) for number in range(50)]
+        files = [Part("", docx(GARDEN), f"{number}.docx") for number in range(50)]
 
         async def files_while_it_reads() -> set[Path]:
             seen: set[Path] = set()

@@ -13,12 +13,11 @@ from fastapi.testclient import TestClient
 from serving import running
 
 from adhominem.questions.rank.ask import WhichCandidate
-from adhominem.web.form_fields import Part
 from adhominem.web.guard import LINES, Access
 from adhominem.web.question_form import QuestionAnswerer
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
-from adhominem.web.uploads import FileReader
+from adhominem.web.uploads import FileReader, Part
 
 ROWS = made_up_rows(3, 3, "c")
 NAMES = sorted({row["author"] for row in ROWS})
@@ -113,11 +112,11 @@ def test_what_is_wrong_with_a_form_is_said(
 
 def test_candidates_who_are_left_empty_are_left_out() -> None:
     parts = [
-        Part("candidate7_name", None, b"Zoe"),
-        Part("candidate7_text", None, b"A text.\r\nOf two lines."),
-        Part("candidate1_name", None, b" "),
-        Part("candidate1_text", None, b""),
-        Part("candidate1_file", "", b""),
+        Part("candidate7_name", b"Zoe"),
+        Part("candidate7_text", b"A text.\r\nOf two lines."),
+        Part("candidate1_name", b" "),
+        Part("candidate1_text", b""),
+        Part("candidate1_file", b"", is_file=True),
     ]
     service = Service.open("general-en")
     answerer = QuestionAnswerer(service, Access(), FileReader(service.limits), WhichCandidate)

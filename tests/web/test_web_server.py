@@ -26,7 +26,7 @@ from adhominem.errors import OptionError
 from adhominem.web import server
 from adhominem.web.limits import Limits
 from adhominem.web.server import open_socket, url_of
-from adhominem.web.uploads import FileReader, Upload
+from adhominem.web.uploads import FileReader, Part
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_an_empty_entry_of_the_path_does_not_lead_there_either(
 ) -> None:
     monkeypatch.chdir(hostile_folder)
     monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}{_HERE}{os.pathsep}.")
-    file = Upload("letter.docx", docx(POPULATION[0]))
+    file = Part("", docx(POPULATION[0]), "letter.docx")
     texts, _ = asyncio.run(FileReader(Limits()).read([file]))
     assert texts[0].document.text.split() == POPULATION[0].split()
     assert list((hostile_folder / "marks").iterdir()) == []

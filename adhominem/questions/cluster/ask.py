@@ -5,29 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import adhominem
-from adhominem.arrays import BoolArray
 from adhominem.errors import InputError, OptionError
 from adhominem.evaluation.pan import measure_clusters
-from adhominem.jobs.encoded_corpus import MOST_DOCUMENTS, EncodedCorpus, drawn_of, encode_corpus
 from adhominem.jobs.run import Run
-from adhominem.pairs.passages import originals
 from adhominem.questions.cluster.cluster import (
     PRIOR,
     ClusteredText,
     Clustering,
     cluster_originals,
 )
-from adhominem.questions.map.corpus_map import (
-    MappedDocument,
-    remarks_of,
-    remarks_on_foreign,
-    remarks_on_population,
-    stated,
+from adhominem.questions.corpus import (
+    MOST_DOCUMENTS,
+    POPULATION_OF_CORPUS,
+    ComparedCorpus,
+    compare_corpus,
 )
 from adhominem.questions.question import EXAMPLE_TEXTS, Input, Question, Texts, answer_files
 from adhominem.records import Offered, Within
@@ -75,8 +70,7 @@ class HowManyWriters(Question):
             "Texts of the same genre by anybody, 5 or more. Left out: the texts themselves, if "
             "they are enough. An empty list: none.",
             option="--population",
-            option_help="Texts of the same genre by anybody.  [default: input, the corpus itself, "
-            "if it has 15 texts or more; otherwise none]",
+            option_help=POPULATION_OF_CORPUS,
             metavar="PATH|input|none",
         ),
     ] = None
@@ -98,21 +92,11 @@ class HowManyWriters(Question):
 
     def answer(self, verifier: Verifier, run: Run) -> Clustering:
         """The clusters of the texts."""
-        texts, given = self.texts, self.population
+        texts = self.texts
         if len(texts.documents) < 2:
             raise InputError("there is one text; expected several to tell apart", texts.name)
-        drawn = len(texts.documents)
-        read = encode_corpus(
-            verifier,
-            run,
-            texts.documents,
-            name=texts.name or "texts",
-            remarks=[drawn_of(texts.count, drawn)] if texts.count > drawn else [],
-            unread=texts.unread,
-            population=None if given is None else given.relevant(verifier, run),
-            source=None if given is None else given.name or ("given" if given else "none"),
-        )
-        return _clustering(verifier, run, read, self.prior_same_author)
+        compared = compare_corpus(verifier, run, texts, self.population)
+        return _clustering(verifier, compared, self.prior_same_author)
 
 
 def cluster_corpus(corpus: str | Path, **options: Any) -> Clustering:
@@ -151,41 +135,17 @@ def cluster_texts(
 
 
 def _clustering(
-    verifier: Verifier, run: Run, read: EncodedCorpus, prior_same_author: float
+    verifier: Verifier, compared: ComparedCorpus, prior_same_author: float
 ) -> Clustering:
-    texts = len(read.documents)
-    first = originals([document.text for document in read.documents])
+    first = compared.originals
     if len(set(first)) < 2:
         raise OptionError("all texts are copies of one; expected several texts to tell apart")
-    with run.watch("comparing", texts * (texts - 1) // 2) as on_pairs:
-        scored = verifier.scorer.all_pairs(read.levs, read.population, on_pairs=on_pairs)
-    foreign = verifier.no_statement_on(read.documents)  # (texts,)
-    factors = stated(scored.log_bayes_factor, foreign)
-    partition, clusters, told = cluster_originals(factors, prior_same_author, first)
+    factors = compared.table(compared.scored.log_bayes_factor)
+    partition, clusters, beside = cluster_originals(factors, prior_same_author, first)
     home = {text: cluster.number for cluster in clusters for text in cluster.texts}
-    strange = verifier.foreign(read.documents, read.levs) & ~foreign
-    mapped = [
-        MappedDocument(
-            document.id or f"document {at}",
-            document.author.strip(),
-            len(document.text.split()),
-            bool(unlike),
-        )
-        for at, (document, unlike) in enumerate(zip(read.documents, strange, strict=True), start=1)
-    ]
-    known = [at for at, document in enumerate(mapped) if document.author]
-    remarks = [
-        *read.remarks,
-        *remarks_on_foreign(
-            [document.name for document in compress(mapped, foreign)],
-            "the prior alone says whether they are by one person",
-        ),
-        *(_otherwise(verifier, read, foreign, prior_same_author, first) if read.are_few else ()),
-        *remarks_of(mapped, read.documents, read.population is not None),
-        *remarks_on_population(verifier, read.population, scored),
-    ]
+    known = [at for at, document in enumerate(compared.listed) if document.author]
     return Clustering(
-        corpus=read.name,
+        corpus=compared.name,
         authors=len(clusters),
         fewest_authors=partition.fewest,
         most_authors=partition.most,
@@ -197,20 +157,26 @@ def _clustering(
                 author=document.author,
                 words=document.words,
                 cluster=home[at],
-                log10_bayes_factor=beside,
+                log10_bayes_factor=factor,
                 nearest=nearest,
-                nearest_log10_bayes_factor=factor,
+                nearest_log10_bayes_factor=nearest_factor,
             )
-            for at, (document, (beside, nearest, factor)) in enumerate(
-                zip(mapped, told, strict=True)
+            for at, (document, (factor, nearest, nearest_factor)) in enumerate(
+                zip(compared.listed, beside, strict=True)
             )
         ),
-        measures=measure_clusters([home[at] for at in known], [mapped[at].author for at in known])
+        measures=measure_clusters(
+            [home[at] for at in known], [compared.listed[at].author for at in known]
+        )
         if known
         else None,
-        population=read.population_name,
-        population_texts=0 if read.population is None else read.population.texts,
-        remarks=tuple(remarks),
+        population=compared.population_name,
+        population_texts=0 if compared.population is None else compared.population.texts,
+        remarks=compared.remarks(
+            verifier,
+            "the prior alone says whether they are by one person",
+            *(_otherwise(verifier, compared, prior_same_author) if compared.are_few else ()),
+        ),
         model=verifier.name,
         model_sha256=verifier.sha256,
         version=adhominem.__version__,
@@ -218,11 +184,7 @@ def _clustering(
 
 
 def _otherwise(
-    verifier: Verifier,
-    read: EncodedCorpus,
-    foreign: BoolArray,
-    prior_same_author: float,
-    first: Sequence[int],
+    verifier: Verifier, compared: ComparedCorpus, prior_same_author: float
 ) -> Iterator[str]:
     """What a few texts would come out as if they were their own population.
 
@@ -230,8 +192,9 @@ def _otherwise(
     person; with so few of their own, hardly any do. So where both agree, it is worth more.
     """
     with suppress(OptionError):  # very few texts cannot be a population
-        scored = verifier.scorer.all_pairs(read.levs, verifier.population_of(read.levs))
-        factors = stated(scored.log_bayes_factor, foreign)
-        _, clusters, _ = cluster_originals(factors, prior_same_author, first)
+        population = verifier.population_of(compared.levs)
+        scored = verifier.scorer.all_pairs(compared.levs, population)
+        factors = compared.table(scored.log_bayes_factor)
+        _, clusters, _ = cluster_originals(factors, prior_same_author, compared.originals)
         people = "author" if len(clusters) == 1 else "authors"
         yield f"if these texts were their own population, there would be {len(clusters)} {people}"

@@ -30,7 +30,7 @@ from adhominem.questions.contrast.rates import Rates, compare_rates
 from adhominem.records import Offered, Options, Within, with_schema
 from adhominem.text.files import Document
 from adhominem.verify.cautions import passages_taken_out
-from adhominem.verify.ngram_texts import NgramText, Occurrences, group, shown
+from adhominem.verify.ngram_contributions import NgramText, Occurrences, group, shown
 from adhominem.verify.verifier import Verifier
 
 FEWEST_TEXTS = 3  # of each side, from which on rates may vary between texts, not slices

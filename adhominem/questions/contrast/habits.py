@@ -27,7 +27,7 @@ from adhominem.ngrams.counter import NgramCounter
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import Ngram
 from adhominem.text.files import Document
-from adhominem.verify.ngram_texts import NgramText, letters, name_tokens
+from adhominem.verify.ngram_contributions import NgramText, letters, name_tokens
 from adhominem.verify.verifier import Verifier
 
 GROUPS = ("words", "marks", "phrases", "letters", "content")

@@ -16,7 +16,7 @@ from adhominem.evaluation.answers import load_systems, load_truth, read_groups, 
 from adhominem.evaluation.baselines import run_baseline
 from adhominem.evaluation.measures import Evaluation, evaluate
 from adhominem.evaluation.pan import PairScores, summarise
-from adhominem.jobs.inputs import PairSets, Watch, read_pair_sets, unwatched
+from adhominem.jobs.run import PairSets, Watch, read_pair_sets, unwatched
 from adhominem.questions.predict.files import predict
 from adhominem.text.files import check_not_read, noting_inputs, real_path
 from adhominem.text.pan import Pair

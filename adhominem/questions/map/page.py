@@ -7,8 +7,8 @@ can become one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -16,11 +16,11 @@ from markupsafe import Markup
 from adhominem.harmless import spelt_out
 from adhominem.questions.map.corpus_map import CorpusMap, Projection
 from adhominem.questions.map.groups import DocumentMarkers, draw_documents
-from adhominem.render.templates import asset, embedded_json, render_page
+from adhominem.questions.question import Page, Table
+from adhominem.render.templates import asset, embedded_json
 from adhominem.text.files import real_path
-from adhominem.text.writing import write_whole
 
-_SCRIPT = ("common.js", "groups.js", "points.js", "tree.js", "both.js", "controls.js")
+_SCRIPTS = ("common.js", "groups.js", "points.js", "tree.js", "both.js", "controls.js")
 _JOINED = {
     "average": "the mean of all pairs with a text in each",
     "complete": "the least of all pairs with a text in each",
@@ -34,41 +34,43 @@ _CAPTIONS = {
 }
 
 
-def write_map_page(corpus_map: CorpusMap, path: str | Path) -> None:
-    """Write the page of a map to a file, whole or not at all."""
-    with write_whole(Path(path)) as file:
-        # Only a file's name may hold bytes that are not text.
-        file.write(map_page(corpus_map).encode("utf-8", "replace").decode("utf-8"))
-
-
 def map_page(corpus_map: CorpusMap) -> str:
     """The page of a map as HTML."""
+    return PAGE.whole(corpus_map)
+
+
+def _values(corpus_map: CorpusMap) -> dict[str, Any]:
     # What a template shows is made harmless there, but not what a script shows.
     harmless = (
         replace(document, name=spelt_out(document.name), author=spelt_out(document.author))
         for document in corpus_map.documents
     )
     corpus_map = replace(corpus_map, documents=tuple(harmless))
-    parts = "".join(asset(f"map/{name}") for name in _SCRIPT)
     markers = draw_documents(corpus_map)
-    names = {document.author for document in corpus_map.documents} - {""}
     documents = len(corpus_map.documents)
-    return render_page(
-        "map.html",
-        (asset("map.css"),),
-        f'"use strict";\n(() => {{\n{parts}}})();\n',  # one scope for all names
-        images="data:",  # a picture that is saved as PNG is drawn by way of one
-        title=f"Map of {corpus_map.corpus}" if corpus_map.corpus else "Map of a corpus",
-        corpus_map=corpus_map,
-        markers=markers,
-        authors=len(names),
-        unnamed=sum(not document.author for document in corpus_map.documents),
-        population_name=real_path(corpus_map.population).name,  # where it lies stays private
-        pairs=documents * (documents - 1) // 2,
-        joined=_JOINED[corpus_map.linkage],
-        caption=_CAPTIONS[corpus_map.projections[0].name],
-        data=_data(corpus_map, markers),
-    )
+    return {
+        "corpus_map": corpus_map,
+        "markers": markers,
+        "authors": _authors(corpus_map),
+        "unnamed": sum(not document.author for document in corpus_map.documents),
+        "population_name": real_path(corpus_map.population).name,  # where it lies stays private
+        "pairs": documents * (documents - 1) // 2,
+        "joined": _JOINED[corpus_map.linkage],
+        "caption": _CAPTIONS[corpus_map.projections[0].name],
+        "data": _data(corpus_map, markers),
+    }
+
+
+def _authors(corpus_map: CorpusMap) -> int:
+    return len({document.author for document in corpus_map.documents} - {""})
+
+
+def _lines(corpus_map: CorpusMap, values: Mapping[str, Any]) -> Iterator[Table]:
+    """How much was drawn."""
+    pictures = ", ".join([projection.name for projection in corpus_map.projections] + ["tree"])
+    counts = [len(corpus_map.documents), _authors(corpus_map), corpus_map.population_texts]
+    columns = ["", "documents", "authors", "population", "pictures"]
+    yield Table(str(values["output"]), columns, [["", *counts, pictures]])
 
 
 def _data(corpus_map: CorpusMap, markers: DocumentMarkers) -> Markup:
@@ -141,3 +143,17 @@ def _projection(projection: Projection) -> dict[str, Any]:
         "y": titles[1],
         "caption": _CAPTIONS[projection.name],
     }
+
+
+_SCRIPT = "".join(asset(f"map/{name}") for name in _SCRIPTS)
+PAGE: Page[CorpusMap] = Page(
+    name="map",
+    template="map.html",
+    styles=(asset("map.css"),),
+    script=f'"use strict";\n(() => {{\n{_SCRIPT}}})();\n',  # one scope for all names
+    images="data:",  # a picture that is saved as PNG is drawn by way of one
+    title=lambda corpus_map: f"Map of {corpus_map.corpus}",
+    values=_values,
+    lines=_lines,
+    remarks=lambda corpus_map: corpus_map.remarks,
+)

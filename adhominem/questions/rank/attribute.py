@@ -9,11 +9,10 @@ from typing import Any
 import adhominem
 from adhominem.errors import InputError
 from adhominem.evaluation.pan import macro_f1
-from adhominem.jobs.inputs import Watch, unwatched
-from adhominem.jobs.run import Run
+from adhominem.jobs.run import Run, Watch, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
-from adhominem.questions.question import Side, Texts, as_known, inputs_of, read_input
+from adhominem.questions.question import Side, Texts, as_known, inputs_of
 from adhominem.questions.rank.ask import WhichCandidate
 from adhominem.questions.rank.evidence import NONE, check_prior
 from adhominem.questions.verify.files import note_model
@@ -80,9 +79,7 @@ def attribute_problems(
     with noting_inputs():
         run, others = Run(watch, skipped), Texts()
         if population is not None:
-            others = read_input(
-                *inputs_of(WhichCandidate)["population"], population, {"seed": seed}, run
-            )
+            others = inputs_of(WhichCandidate)["population"].read(population, {"seed": seed}, run)
         problems = list(read_attribution_problems(collection, skipped=skipped))
         verifier = load(model, device=device)
         note_model(model)

@@ -18,8 +18,13 @@ from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.explanation import ExplainedText, explain_text
-from adhominem.verify.ngram_contributions import WeighedNgrams, weigh_ngrams
-from adhominem.verify.ngram_texts import Occurrences, are_names, group, letters, name_tokens, shown
+from adhominem.verify.ngram_contributions import (
+    WeighedNgrams,
+    name_tokens,
+    shown,
+    strongest_groups,
+    weigh_ngrams,
+)
 from adhominem.verify.verifier import Verifier
 
 _STRONGEST = 200  # n-grams that are put together where they stand in the same places
@@ -79,7 +84,7 @@ def explain_versus(
         )
         texts[name] = [
             explain_text(comparison, "first", 0, number, text)
-            for number, text in enumerate(comparison.first)
+            for number, text in enumerate(comparison.sides[0])
         ]
         weighed[name] = weigh_ngrams(comparison)
         on_progress(len(texts) / len(candidates))
@@ -124,14 +129,10 @@ def _ngrams(first: WeighedNgrams | None, second: WeighedNgrams | None) -> tuple[
         side.contributions[np.searchsorted(side.columns, columns)] for side in (first, second)
     )
     difference = of_first - of_second  # (n-grams,)
-    ngrams = [first.profile.table.ngram(column) for column in columns.tolist()]
-    is_pair = np.array([ngram.channel > 1 for ngram in ngrams])
-    occurrences = Occurrences.of(texts, columns, is_pair)
-    named = are_names(occurrences, name_tokens(texts, first.profile.table.tokens))
-    left = np.flatnonzero(~named)
-    strongest = left[np.argsort(-np.abs(difference[left]), kind="stable")[:_STRONGEST]]
-    telling = np.array([(letters(ngrams[at]), ngrams[at].channel == 1) for at in strongest])
-    groups = group(occurrences, strongest[np.lexsort(-telling.T[::-1])])
+    table = first.profile.table
+    name_like = name_tokens(texts, table.tokens)
+    groups, _ = strongest_groups(texts, table, columns, difference, name_like, _STRONGEST)
+    ngrams = {at: table.ngram(int(columns[at])) for members in groups for at in members[:1]}
     totals = [float(difference[members].sum()) for members in groups]
     order = sorted(range(len(groups)), key=lambda at: -abs(totals[at]))
     chosen = [at for at in order if totals[at] > 0][:_SHOWN]

@@ -12,7 +12,7 @@ from typing import Any, Unpack, cast
 
 from adhominem.errors import OptionError
 from adhominem.evaluation.study import read_study
-from adhominem.jobs.inputs import unwatched
+from adhominem.jobs.run import unwatched
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.report.candidates import CandidatesReport, make_candidates_report
 from adhominem.questions.report.check import (

@@ -17,8 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import escape
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from adhominem.errors import (
@@ -29,7 +28,7 @@ from adhominem.errors import (
     TooLargeError,
 )
 from adhominem.questions.report.candidates import AnyReport, CandidatesReport
-from adhominem.questions.report.page import report_page
+from adhominem.questions.report.document import report_page
 from adhominem.questions.report.report import Report
 from adhominem.records import parsed_json
 from adhominem.render.templates import embedded_json
@@ -38,19 +37,14 @@ from adhominem.text.files import read_bytes, readable
 from adhominem.text.streams import text_in
 from adhominem.text.writing import replaced_file
 
-if TYPE_CHECKING:
-    from docx.document import Document as WordDocument
-    from reportlab.pdfgen.canvas import Canvas
-
 _IN_PAGE = ('<script type="application/json" id="adhominem-report">', "</script>")
-_NAME = "report.json"
-_SPACE = "urn:adhominem:report:1"
+DATA_NAME = "report.json"  # of the file that is attached to a PDF
 _MOST_BYTES = 64 << 20  # of the data, unpacked
 _MOST_REPORTS = 2  # to look for: a file with more than one is refused
 _IN_PDF = re.compile(rb"<<([^<>]{0,300}/Type /EmbeddedFile\b[^<>]{0,300})>>\s{0,9}stream\r?\n")
 _LENGTH = re.compile(rb"/Length (\d{1,9})\b")
-_IN_WORD = (f'<report xmlns="{_SPACE}">', "</report>")
-_RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/customXml"
+WORD_DATA = ('<report xmlns="urn:adhominem:report:1">', "</report>")
+WORD_RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/customXml"
 _DAMAGE = (  # what unpacking raises
     BadZipFile,
     EOFError,
@@ -144,28 +138,6 @@ def data_of(report: Any) -> str:
     return str(embedded_json(report.to_json(), indent=1, ensure_ascii=True))
 
 
-def attach_to_pdf(canvas: Canvas, data: str) -> None:
-    """Attach the data to the PDF that a canvas draws."""
-    from reportlab.pdfbase.pdfdoc import PDFArray, PDFDictionary, PDFName, PDFStream, PDFString
-
-    document: Any = canvas._doc  # type: ignore[attr-defined]
-    content = data.encode("ascii")
-    kind = {"Type": PDFName("EmbeddedFile"), "Subtype": "/application#2Fjson"}
-    stream = PDFStream(PDFDictionary(kind), content + b"\n", filters=[])
-    file = PDFDictionary(
-        {
-            "Type": PDFName("Filespec"),
-            "F": PDFString(_NAME),
-            "UF": PDFString(_NAME),
-            "Desc": PDFString("The data of this report, for adhominem check-report"),
-            "AFRelationship": PDFName("Data"),
-            "EF": PDFDictionary({"F": document.Reference(stream, "report-data")}),
-        }
-    )
-    files = PDFArray([PDFString(_NAME), document.Reference(file, "report-file")])
-    document.Catalog.Names = PDFDictionary({"EmbeddedFiles": PDFDictionary({"Names": files})})
-
-
 def attached_to_pdf(data: bytes) -> list[str]:
     """The data of all reports attached to a PDF."""
     contents: list[str] = []
@@ -177,19 +149,6 @@ def attached_to_pdf(data: bytes) -> list[str]:
             contents.append(data[at:end].decode("ascii", "replace"))
             at = end
     return contents
-
-
-def attach_to_docx(document: WordDocument, data: str) -> None:
-    """Put the data into a Word document."""
-    from docx.opc.part import Part
-
-    content = (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<report xmlns="{_SPACE}">{escape(data)}</report>'
-    )
-    package = document.part.package
-    name = package.next_partname("/customXml/item%d.xml")  # a template may have one of its own
-    part = Part(name, "application/xml", content.encode("ascii"), package)
-    document.part.relate_to(part, _RELATION)
 
 
 def attached_to_docx(data: bytes, path: Path) -> list[str]:
@@ -206,7 +165,7 @@ def attached_to_docx(data: bytes, path: Path) -> list[str]:
             contents: list[str] = []
             for item in items:
                 data_in_item = archive.read(item).decode("utf-8", "replace")
-                contents += texts_between(data_in_item, *_IN_WORD)
+                contents += texts_between(data_in_item, *WORD_DATA)
                 if len(contents) >= _MOST_REPORTS:
                     break
     except _DAMAGE as error:
@@ -231,7 +190,7 @@ def texts_between(content: str, begin: str, end: str) -> list[str]:
 
 
 def _pdf(report: AnyReport) -> bytes:
-    from adhominem.questions.report.pdf_pages import pdf_of
+    from adhominem.questions.report.pdf import pdf_of
 
     return pdf_of(report)
 

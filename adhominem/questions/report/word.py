@@ -1,7 +1,7 @@
 """A report as a Word document (.docx), which an examiner can edit.
 
-Its words are those of the page and the PDF: the same elements, in Word's own styles, so that its
-navigation, styles and spelling check work as in any document.
+It is written from the same blocks as the PDF, in Word's own styles, so that navigation, styles and
+spelling check work as in any document.
 """
 
 from __future__ import annotations
@@ -10,41 +10,43 @@ import io
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from xml.etree.ElementTree import Element
+from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from docx import Document
 from docx.document import Document as WordDocument
 from docx.enum.table import WD_TABLE_ALIGNMENT
 from docx.enum.text import WD_ALIGN_PARAGRAPH, WD_BREAK
+from docx.opc.part import Part
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from docx.oxml.xmlchemy import BaseOxmlElement
-from docx.shared import Inches, Mm, Pt, RGBColor
+from docx.shared import Mm, Pt, RGBColor
 from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 
 from adhominem.harmless import harmless
 from adhominem.questions.report.candidates import AnyReport
-from adhominem.questions.report.formats import attach_to_docx, data_of
-from adhominem.questions.report.page import (
-    ANNEXES,
-    elements,
-    explanation_of,
+from adhominem.questions.report.document import (
+    Block,
+    Facts,
+    Figure,
+    HeatMaps,
+    PaperTable,
+    Words,
     headline,
-    sections,
-    style_of,
-    table_of,
-    text_of,
+    paper_sections,
 )
-from adhominem.render import layout, summary
+from adhominem.questions.report.formats import WORD_DATA, WORD_RELATION, data_of
+from adhominem.render import layout
 from adhominem.render.drawing_png import drawing_png
 from adhominem.verify.explanation import Explanation
 
 _WIDE = 174.0  # mm of text on A4
-_BEWARE, _BOX = "FFF6EA", "F4F4F4"
+_SHADES = {"summary": "F4F4F4", "beware": "FFF6EA"}
 _LONGEST_PROPERTY = 255  # characters: python-docx refuses more
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+_STYLES = {"title": "Title", "section": "Heading 1", "bullet": "List Bullet"}
 # What comes after a border and a shade among the properties of a paragraph: Word wants an order.
 _AFTER_SHADE = ("tabs", "suppressAutoHyphens", "spacing", "ind", "contextualSpacing", "jc", "rPr")
 _UNWRITABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -54,20 +56,25 @@ def docx_of(report: AnyReport) -> bytes:
     """The complete document, with the data of the report; the same report gives the same bytes."""
     document = Document()
     _set_up(document, report)
-    explanation = explanation_of(report)
     annexed = False
-    for section in elements(sections(report)):
-        name = section.get("id", "")
-        if name in ANNEXES and not annexed:
+    for section in paper_sections(report):
+        if section.is_annex and not annexed:
             annexed = True
             document.add_paragraph().add_run().add_break(WD_BREAK.PAGE)
-        for element in section:
-            if style_of(element) == "heat" and explanation is not None:
-                _heat_maps(document, explanation)
-            else:
-                _element(document, element, boxed=name == "summary")
-    attach_to_docx(document, data_of(report))
+        for block in section.blocks:
+            _write(document, block)
+    _attach(document, data_of(report))
     return _packed(document)
+
+
+def _attach(document: WordDocument, data: str) -> None:
+    """Put the data into the document as custom XML, which Word keeps."""
+    begin, end = WORD_DATA
+    content = f'<?xml version="1.0" encoding="UTF-8"?>\n{begin}{escape(data)}{end}'
+    package = document.part.package
+    name = package.next_partname("/customXml/item%d.xml")  # a template may have one of its own
+    part = Part(name, "application/xml", content.encode("ascii"), package)
+    document.part.relate_to(part, WORD_RELATION)
 
 
 def _set_up(document: WordDocument, report: AnyReport) -> None:
@@ -131,40 +138,26 @@ def _plain(text: str) -> str:
     return _UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", harmless(text))
 
 
-def _element(document: WordDocument, element: Element, *, boxed: bool) -> None:
-    match element.tag:
-        case "h1":
-            document.add_paragraph(_plain(text_of(element)), "Title")
-        case "h2":
-            document.add_paragraph(_plain(text_of(element)), "Heading 1")
-        case "p":
-            _shade(_paragraph(document, element), _BOX if boxed else "")
-        case "ul":
-            for item in element:
-                document.add_paragraph(_plain(text_of(item)), "List Bullet")
-        case "dl":
-            _facts(document, element)
-        case "figure":
-            drawing, caption = element
-            data, inches = drawing_png(drawing)
-            document.add_picture(io.BytesIO(data), width=Inches(min(inches, _WIDE / 25.4)))
-            document.add_paragraph(_plain(text_of(caption)), "Caption")
-        case "div" if style_of(element) == "beware":
-            for item in element.iter():
-                if item.tag == "h3":
-                    paragraph = document.add_paragraph()
-                    paragraph.add_run(_plain(text_of(item))).bold = True
-                    _shade(paragraph, _BEWARE)
-                elif item.tag == "li":
-                    _shade(document.add_paragraph(_plain(text_of(item)), "List Bullet"), _BEWARE)
-        case _:
-            _table(document, element)
+def _write(document: WordDocument, block: Block) -> None:
+    match block:
+        case Words():
+            _words(document, block)
+        case Facts(rows):
+            _facts(document, rows)
+        case Figure(drawing, caption):
+            data, wide, _ = drawing_png(drawing)
+            document.add_picture(io.BytesIO(data), width=min(Pt(wide), Mm(_WIDE)))
+            document.add_paragraph(_plain(caption), "Caption")
+        case HeatMaps(explanation):
+            _heat_maps(document, explanation)
+        case PaperTable():
+            _table(document, block)
 
 
-def _paragraph(document: WordDocument, element: Element) -> Paragraph:
-    paragraph = document.add_paragraph()
-    run = paragraph.add_run(_plain(text_of(element)))
-    match style_of(element):
+def _words(document: WordDocument, words: Words) -> None:
+    paragraph = document.add_paragraph(style=_STYLES.get(words.kind))
+    run = paragraph.add_run(_plain(words.text))
+    match words.style:
         case "number":
             run.font.size, run.bold = Pt(16), True
         case "verbal":
@@ -176,12 +169,10 @@ def _paragraph(document: WordDocument, element: Element) -> Paragraph:
         case "signature":
             paragraph.paragraph_format.space_before = Pt(36)
             _border(paragraph)
-    return paragraph
-
-
-def _shade(paragraph: Paragraph, colour: str) -> None:
-    if colour:
-        _insert(paragraph, _shading(colour))
+        case _ if words.kind == "subhead":
+            run.bold = True
+    if words.shade:
+        _insert(paragraph, _shading(_SHADES[words.shade]))
 
 
 def _shading(colour: str) -> BaseOxmlElement:
@@ -206,20 +197,16 @@ def _border(paragraph: Paragraph) -> None:
     paragraph.paragraph_format.right_indent = Mm(0.55 * _WIDE)
 
 
-def _facts(document: WordDocument, element: Element) -> None:
-    pairs = list(zip(element[::2], element[1::2], strict=True))
-    if not pairs:
-        return
-    table = document.add_table(len(pairs), 2)
-    for row, (name, fact) in zip(table.rows, pairs, strict=True):
-        _fill(row.cells[0], text_of(name), bold=True)
-        _fill(row.cells[1], text_of(fact), code=style_of(fact) == "code")
+def _facts(document: WordDocument, facts: Sequence[tuple[str, str, str]]) -> None:
+    table = document.add_table(len(facts), 2)
+    for row, (name, fact, style) in zip(table.rows, facts, strict=True):
+        _fill(row.cells[0], name, bold=True)
+        _fill(row.cells[1], fact, code=style == "code")
     _set_widths(table, (0.25, 0.75))
     document.add_paragraph().paragraph_format.space_after = Pt(0)
 
 
-def _table(document: WordDocument, element: Element) -> None:
-    shown = table_of(element)
+def _table(document: WordDocument, shown: PaperTable) -> None:
     document.add_paragraph(_plain(shown.caption), "Caption").paragraph_format.keep_with_next = True
     table = document.add_table(1, len(shown.heads), "Table Grid")
     table.alignment = WD_TABLE_ALIGNMENT.LEFT
@@ -265,18 +252,16 @@ def _set_widths(table: Table, shares: Sequence[float]) -> None:
 
 def _heat_maps(document: WordDocument, explanation: Explanation) -> None:
     """The texts, each passage after its number, on the colour of its contribution."""
-    strongest = layout.strongest_passage(explanation)
-    for text in explanation.texts:
+    for text, passages in layout.heat_maps(explanation):
         document.add_paragraph(f"{_plain(text.name)} ({text.side} side)", "Heading 2")
         paragraph = document.add_paragraph()
-        levels = layout.passage_levels(text, strongest)
-        for passage, level in zip(text.passages, levels, strict=True):
-            number = paragraph.add_run(f"[{summary.contributed(passage.contribution)}] ")
-            number.font.size = Pt(7)
-            run = paragraph.add_run(_plain(text.text[passage.start : passage.end]))
-            if level.contribution:
-                colour = layout.contribution_colour(level.contribution).removeprefix("#")
-                run._r.get_or_add_rPr().append(_shading(colour))
+        for passage in passages:
+            if passage.amount:
+                paragraph.add_run(f"[{passage.amount}] ").font.size = Pt(7)
+            run = paragraph.add_run(_plain("".join(shown for shown, _ in passage.runs)))
+            if passage.levels is not None and passage.levels.contribution:
+                colour = layout.contribution_colour(passage.levels.contribution)
+                run._r.get_or_add_rPr().append(_shading(colour.removeprefix("#")))
             paragraph.add_run(" ")
 
 

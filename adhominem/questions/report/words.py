@@ -18,7 +18,7 @@ from adhominem.render.summary import EVEN, in_numbers, signed, times
 from adhominem.render.templates import markup, sentence
 from adhominem.render.tippett import tippett
 from adhominem.score.decision import VerbalScale, say_probability
-from adhominem.verify.case_cautions import UNCALIBRATED
+from adhominem.verify.cautions import UNCALIBRATED
 from adhominem.verify.explanation import ExplainedPassage, ExplainedText, Explanation, at_sentences
 from adhominem.verify.sensitivity import WIDENED
 from adhominem.verify.verification import Likeness

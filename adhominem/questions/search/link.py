@@ -29,7 +29,7 @@ from adhominem.index.chance import tail
 from adhominem.index.packing import packed_and_back
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
-from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.run import Watch, unwatched
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.search.search import cautions_of_index, of_foreign
 from adhominem.questions.verify.files import note_model
@@ -37,8 +37,7 @@ from adhominem.records import strict_json, to_json
 from adhominem.score.decision import VerbalScale
 from adhominem.text.files import check_not_read, noting_inputs
 from adhominem.text.writing import write_whole
-from adhominem.verify.case_cautions import cautions_of_many
-from adhominem.verify.cautions import Caution
+from adhominem.verify.cautions import Caution, cautions_of_many
 from adhominem.verify.verifier import load
 
 RATE = 0.1  # expected share of false links, up to which links are listed

@@ -20,8 +20,7 @@ from adhominem.questions.rank.evidence import NO_STATEMENT
 from adhominem.records import with_schema
 from adhominem.score.decision import VerbalScale, probability_same_author
 from adhominem.text.exhibits import Exhibit, with_text
-from adhominem.verify.case_cautions import cautions_of
-from adhominem.verify.cautions import Caution, ExaminedText, caution, listed
+from adhominem.verify.cautions import Caution, ExaminedText, caution, cautions_of, listed
 from adhominem.verify.verifier import Verifier
 
 HITS = 20

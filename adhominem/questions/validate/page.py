@@ -5,15 +5,16 @@ The page is a single HTML file that fetches nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from adhominem.evaluation.measures import Measure
 from adhominem.evaluation.study import MEASURES, StudyCase, ValidationStudy
+from adhominem.questions.question import Page, Table
 from adhominem.render.summary import signed
-from adhominem.render.templates import asset, render_page
+from adhominem.render.templates import asset
 from adhominem.render.tippett import tippett
 
 _MOST_LISTED = 10  # cases that mislead
@@ -26,21 +27,6 @@ class StudyRow:
     measure: Measure
     value: str
     interval: str  # empty where there is none
-
-
-def study_page(study: ValidationStudy) -> str:
-    """The page of a study: conditions, measures, Tippett plot, and the cases that misled."""
-    return render_page(
-        "study.html",
-        (asset("evaluation.css"), asset("study.css")),
-        title=f"Validation on texts of known authors: {study.material}",
-        study=study,
-        facts=study_facts(study),
-        rows=rows_of(study),
-        drawing=tippett(study.log_bayes_factor, study.truth, things="cases"),
-        misleading=_misleading(study),
-        signed=signed,
-    )
 
 
 def study_facts(study: ValidationStudy) -> dict[str, str]:
@@ -130,3 +116,39 @@ def _misleading(study: ValidationStudy) -> list[dict[str, Any]]:
         }
         for case in cases[:_MOST_LISTED]
     ]
+
+
+def _values(study: ValidationStudy) -> dict[str, Any]:
+    return {
+        "study": study,
+        "facts": study_facts(study),
+        "rows": rows_of(study),
+        "drawing": tippett(study.log_bayes_factor, study.truth, things="cases"),
+        "misleading": _misleading(study),
+        "signed": signed,
+    }
+
+
+def _lines(study: ValidationStudy, values: Mapping[str, Any]) -> Iterator[str | Table]:
+    """Measures, conditions, and what the intervals are."""
+    yield Table(
+        f"{study.same_author:,} same-author and {study.different_authors:,} different-author cases",
+        ["", study.model, "95% interval"],
+        [[row.measure.title, row.value, row.interval] for row in rows_of(study)],
+    )
+    for name, fact in study_facts(study).items():
+        yield f"{name}  {fact}"
+    if study.intervals:
+        times = f"{study.conditions.resamples:,} times"
+        yield f"The intervals are over authors, by resampling them {times}."
+
+
+PAGE: Page[ValidationStudy] = Page(
+    name="study",
+    template="study.html",
+    styles=(asset("evaluation.css"), asset("study.css")),
+    title=lambda study: f"Validation on texts of known authors: {study.material}",
+    values=_values,
+    lines=_lines,
+    remarks=lambda study: study.remarks,
+)

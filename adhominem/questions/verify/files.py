@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs.inputs import Watch, unwatched
+from adhominem.jobs.run import Watch, unwatched
 from adhominem.model.folder import DEFAULT_MODEL, model_folder
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
@@ -66,7 +66,7 @@ def read_case(
     )
     population = None
     if (path := options.get("population")) is not None:
-        from adhominem.jobs.population import read_population
+        from adhominem.jobs.run import read_population
         from adhominem.jobs.workers import encoder
 
         watch, skipped = options.get("watch", unwatched), options.get("skipped")

@@ -18,20 +18,21 @@ import pytest
 from conftest import NgramRun, SmallRun, any_words, rich_rows
 
 from adhominem import Document, Population, Verifier, load
-from adhominem.errors import OptionError
 from adhominem.harmless import spelt_out
+from adhominem.jobs.run import Run
+from adhominem.questions.map.ask import WhatIsAlike
 from adhominem.questions.map.corpus_map import (
     CorpusMap,
     lev_products,
-    map_documents,
     principal_components,
     projections,
 )
 from adhominem.questions.map.groups import markers
 from adhominem.questions.map.page import map_page
+from adhominem.questions.question import Texts
 from adhominem.score.calibration import Bounds, Calibration, Weights
 from adhominem.score.three_level import ThreeLevelParameters
-from adhominem.verify.case_cautions import UNCALIBRATED
+from adhominem.verify.cautions import UNCALIBRATED
 
 NASTY = '</script><b>"&\u2028'
 
@@ -49,21 +50,14 @@ def ngrams(ngram_run: NgramRun) -> Verifier:
 
 
 def drawn_of(verifier: Verifier, documents: list[Document], **options: Any) -> CorpusMap:
-    return map_documents(verifier, documents, verifier.encode(documents), **options)
+    texts = Texts(tuple(documents), "letters")
+    return WhatIsAlike(texts=texts, **options).answer(verifier.keeping(), Run())
 
 
 @pytest.fixture(scope="module")
 def drawn(ngrams: Verifier) -> CorpusMap:
     """Twelve letters by four authors."""
-    levs = ngrams.encode(LETTERS)
-    return map_documents(
-        ngrams,
-        LETTERS,
-        levs,
-        corpus="letters",
-        population=Population.of(levs),
-        population_name="input",
-    )
+    return drawn_of(ngrams, LETTERS, population=Texts(name="input"))
 
 
 # ---- the numbers
@@ -250,19 +244,11 @@ def test_copies_lie_on_each_other_and_are_remarked_on(ngrams: Verifier) -> None:
     map_page(same)
 
 
-def test_no_documents_or_not_as_many_levs_are_refused(ngrams: Verifier) -> None:
-    with pytest.raises(OptionError, match="no document"):
-        drawn_of(ngrams, [])
-    with pytest.raises(OptionError, match="12 documents, 3 LEVs"):
-        map_documents(ngrams, LETTERS, ngrams.encode(LETTERS[:3]))
-
-
 def test_remarks_say_what_to_beware_of(ngrams: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
-    long = Document(text="the of and a " * 1_100, id="long", author="x")
+    long = Document(text=any_words(4_400), id="long", author="x")
     short = Document(text="the of and a", id="short", author="x")
-    drawn = drawn_of(ngrams, [long, short], remarks=["told before"])
+    drawn = drawn_of(ngrams, [long, short])
     told = "\n".join(drawn.remarks)
-    assert drawn.remarks[0] == "told before"
     assert "fewer than 500 words: short" in told
     assert "1 texts of more than 4,000 words without a population" in told
     assert UNCALIBRATED in drawn.remarks
@@ -388,15 +374,7 @@ def test_the_page_says_what_it_is_and_what_it_is_not(drawn: CorpusMap) -> None:
 
 
 def test_a_page_is_the_same_each_time(drawn: CorpusMap, ngrams: Verifier) -> None:
-    levs = ngrams.encode(LETTERS)
-    again = map_documents(
-        ngrams,
-        LETTERS,
-        levs,
-        corpus="letters",
-        population=Population.of(levs),
-        population_name="input",
-    )
+    again = drawn_of(ngrams, LETTERS, population=Texts(name="input"))
     assert map_page(again) == map_page(drawn)
 
 

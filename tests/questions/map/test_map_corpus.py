@@ -13,10 +13,10 @@ from conftest import NgramRun, made_up_rows, write_rows
 from adhominem import Document, Population, load
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.jobs.encoded_corpus import FEWEST_FOR_POPULATION
 from adhominem.questions.cluster.ask import cluster_corpus
-from adhominem.questions.map.files import map_corpus
-from adhominem.verify.case_cautions import UNCALIBRATED
+from adhominem.questions.corpus import FEWEST_FOR_POPULATION
+from adhominem.questions.map.ask import map_corpus
+from adhominem.verify.cautions import UNCALIBRATED
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_the_command_writes_a_page_and_a_table(
     out = tmp_path / "new" / "map.html"
     result = run(texts, "-o", out, "--model", ngram_run.folder)
     assert "12" in result.stdout
-    assert f"note: {UNCALIBRATED}" in result.stderr
+    assert f"warning: {UNCALIBRATED}" in result.stderr
     page = out.read_text("utf-8")
     assert "Map of texts" in page
     assert [path.name for path in out.parent.iterdir()] == ["map.html"]
@@ -115,7 +115,7 @@ def test_of_too_many_documents_some_are_drawn(
     assert len(names(1)) == 7
     assert names(3) == sorted(names(3))  # in the order of the corpus
     result = run(texts, "-o", tmp_path / "m.html", "--limit", 7, "--model", ngram_run.folder)
-    assert "note: the corpus has 12 documents; 7 of them were drawn" in result.stderr
+    assert "warning: the corpus has 12 documents; 7 of them were drawn" in result.stderr
 
 
 def test_a_population_is_the_corpus_none_or_what_is_given(
@@ -184,11 +184,11 @@ def test_authors_need_not_be_known(tmp_path: Path, ngram_run: NgramRun) -> None:
 
 def test_wrong_options_are_refused_before_the_work(texts: Path, tmp_path: Path) -> None:
     nowhere = tmp_path / "no-model"
-    with pytest.raises(OptionError, match=r"expected a name like map\.html"):
+    with pytest.raises(OptionError, match=r"map\.pdf is not an \.html file"):
         map_corpus(nowhere, texts, tmp_path / "map.pdf")
-    for options in ({"limit": 0}, {"linkage": "ward"}):
-        with pytest.raises(OptionError, match="expected a positive number, and one of average"):
-            map_corpus(nowhere, texts, tmp_path / "map.html", **options)  # type: ignore[arg-type]
+    for options, expected in (({"limit": 0}, "1 or more"), ({"linkage": "ward"}, "'average' or")):
+        with pytest.raises(OptionError, match=expected):
+            map_corpus(nowhere, texts, tmp_path / "map.html", **options)
     run(texts, "-o", tmp_path / "map.html", "--linkage", "ward", status=2)
 
 

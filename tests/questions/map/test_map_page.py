@@ -15,7 +15,7 @@ from made_maps import AUTHORS, NASTY, made
 from adhominem.questions.cluster.cluster import Cluster
 from adhominem.questions.map.corpus_map import CorpusMap, Projection
 from adhominem.questions.map.groups import draw_documents
-from adhominem.questions.map.page import write_map_page
+from adhominem.questions.map.page import map_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -66,7 +66,7 @@ class Shown:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "map.html"
-    write_map_page(made(), path)
+    path.write_text(map_page(made()), "utf-8")
     return path
 
 
@@ -357,7 +357,7 @@ def test_few_documents_are_drawn_too(documents: int, browser: Browser, tmp_path:
     if documents == 2:  # copies of one text
         places = np.zeros((2, 2))
         drawn = replace(drawn, projections=(Projection("PCA", places, (0.0, 0.0)),))
-    write_map_page(drawn, tmp_path / "map.html")
+    (tmp_path / "map.html").write_text(map_page(drawn), "utf-8")
     shown = Shown(browser, tmp_path / "map.html", 1000, 800)
     assert shown.page.locator(".point").count() == documents
     assert shown.page.locator(".branch").count() == documents - 1
@@ -419,7 +419,7 @@ def test_groups_have_colours_and_authors_shapes() -> None:
 def test_groups_are_outlined_and_lit_up_by_the_legend(browser: Browser, tmp_path: Path) -> None:
     for width in (1200, 360):
         path = tmp_path / f"groups-{width}.html"
-        write_map_page(in_groups(), path)
+        path.write_text(map_page(in_groups()), "utf-8")
         shown = Shown(browser, path, width, 900)
         outlines = shown.page.locator("#map path[stroke-width='22']")
         assert outlines.count() == 2

@@ -12,6 +12,7 @@ import numpy as np
 from adhominem.evaluation.study import MEASURES
 from adhominem.model.calibration import LikeCases, Validation
 from adhominem.questions.report.details import CaseDetails, ItemDetails
+from adhominem.questions.report.document import section_elements
 from adhominem.questions.report.evidence import (
     LOG_10,
     CalibrationFacts,
@@ -19,7 +20,6 @@ from adhominem.questions.report.evidence import (
     validation_facts,
 )
 from adhominem.questions.report.formats import read_report
-from adhominem.questions.report.page import elements, sections
 from adhominem.questions.report.report import (
     Report,
     ReportedInterval,
@@ -264,7 +264,7 @@ ALL = {
 def said(report: Report) -> list[str]:
     """Every sentence of a report but those of the heat maps."""
     sentences = []
-    for section in elements(sections(report)):
+    for section in section_elements(report):
         for element in section.iter():
             text = " ".join("".join(element.itertext()).split())
             if element.tag == "dt":

@@ -22,9 +22,9 @@ from adhominem.questions.report.candidates import (
     make_candidates_report,
 )
 from adhominem.questions.report.check import of_two_sides
+from adhominem.questions.report.document import report_page
 from adhominem.questions.report.files import check_candidates_files
 from adhominem.questions.report.formats import read_report
-from adhominem.questions.report.page import report_page
 from adhominem.questions.report.report import make_report
 from adhominem.verify.cautions import Caution
 

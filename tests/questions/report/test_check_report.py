@@ -19,8 +19,8 @@ from adhominem import Verifier, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import InputError, ModelError
 from adhominem.questions.report.check import Difference, check_report
+from adhominem.questions.report.document import report_page
 from adhominem.questions.report.files import check_report_files
-from adhominem.questions.report.page import report_page
 from adhominem.questions.report.report import Report, make_report
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population

@@ -25,8 +25,8 @@ from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.model.calibration import LikeCases, Validation, read_validation
 from adhominem.model.folder import read_models
 from adhominem.model.member import make_members
+from adhominem.questions.report.document import report_page
 from adhominem.questions.report.evidence import LOG_10, like_pairs, validation_facts
-from adhominem.questions.report.page import report_page
 from adhominem.questions.report.report import Report, file_dates, make_report, report_date
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import PopulationText

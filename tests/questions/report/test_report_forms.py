@@ -20,6 +20,13 @@ from adhominem import Verifier, load
 from adhominem.errors import DamagedFileError, InputError, MissingExtraError, TooLargeError
 from adhominem.questions.report.check import Difference, check_report, compare_files
 from adhominem.questions.report.details import CaseDetails
+from adhominem.questions.report.document import (
+    Facts,
+    PaperTable,
+    Words,
+    paper_sections,
+    section_elements,
+)
 from adhominem.questions.report.formats import (
     FORMS,
     attached_to_pdf,
@@ -28,7 +35,6 @@ from adhominem.questions.report.formats import (
     texts_between,
     write_report,
 )
-from adhominem.questions.report.page import ANNEXES, elements, sections, table_of, text_of
 from adhominem.questions.report.report import make_report
 
 pytest.importorskip("reportlab")
@@ -185,21 +191,27 @@ def words_in(data: bytes) -> str:
 def test_a_word_document_says_what_the_page_says(name: str) -> None:
     made = ALL[name]
     told = words_in(report_bytes(made, ".docx"))
-    for section in elements(sections(made)):
-        for element in section.iter():
-            if element.tag in ("h1", "h2", "p", "li", "dt", "dd", "caption", "figcaption"):
-                assert text_of(element) in told
-            elif element.get("class", "").startswith("report-table"):
-                table = table_of(element)
-                cells = [*table.heads, *table.notes, *(cell for row in table.rows for cell in row)]
-                assert all(cell in told for cell in cells)
+    for section in paper_sections(made):
+        for block in section.blocks:
+            match block:
+                case Words(_, text):
+                    assert text in told
+                case Facts(rows):
+                    assert all(name in told and fact in told for name, fact, _ in rows)
+                case PaperTable():
+                    cells = [
+                        *block.heads,
+                        *block.notes,
+                        *(cell for row in block.rows for cell in row),
+                    ]
+                    assert all(cell in told for cell in [block.caption, *cells])
 
 
 def test_a_word_document_has_headings_a_figure_and_its_properties() -> None:
     made = with_study()
     document = docx.Document(io.BytesIO(report_bytes(made, ".docx")))
     headings = [one.text for one in document.paragraphs if one.style.name == "Heading 1"]
-    assert headings == [section.findtext("h2") for section in elements(sections(made))[1:]]
+    assert headings == [section.findtext("h2") for section in section_elements(made)[1:]]
     assert len(document.inline_shapes) == 1  # the Tippett plot
     assert document.core_properties.author == "Dr. A. Example"
     assert document.core_properties.created.year == 2026
@@ -257,12 +269,6 @@ def test_without_the_library_of_a_form_it_says_what_to_install(
         write_report(report(), tmp_path / f"report{suffix}")
     assert not list(tmp_path.iterdir())
     assert FORMS[".html"].libraries == ()
-
-
-def test_all_annexes_are_known_on_paper() -> None:
-    for made in ALL.values():
-        names = [section.get("id", "") for section in elements(sections(made))]
-        assert {name for name in names if name.startswith(("annex", "texts"))} <= {*ANNEXES}
 
 
 def test_a_case_or_an_examiner_of_many_words_fits_into_the_properties_of_word() -> None:

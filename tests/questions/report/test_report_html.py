@@ -23,7 +23,7 @@ from made_up_reports import ALL, bare, report, report_in_page, text
 from adhominem.errors import InputError
 from adhominem.harmless import spelt_out
 from adhominem.questions.report.details import CaseDetails
-from adhominem.questions.report.page import report_page
+from adhominem.questions.report.document import report_page
 from adhominem.questions.report.report import Report, ReportedPopulation
 from adhominem.verify.cautions import Caution
 

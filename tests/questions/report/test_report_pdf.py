@@ -16,8 +16,8 @@ from made_up_reports import ALL, report, text
 
 from adhominem.errors import MissingExtraError
 from adhominem.questions.report.details import CaseDetails
+from adhominem.questions.report.document import PaperTable, paper_sections, section_elements
 from adhominem.questions.report.formats import form_of, write_report
-from adhominem.questions.report.page import elements, sections, table_of
 from adhominem.questions.report.report import Report
 from adhominem.questions.report.words import TITLE
 from adhominem.render.layout import SAME_COLOURS, strongest_of
@@ -59,7 +59,7 @@ def close(shown: str) -> str:
 @pytest.mark.parametrize("made", ALL.values(), ids=ALL)
 def test_a_pdf_says_what_the_page_says(made: Report, tmp_path: Path) -> None:
     result = close(body(written(made, tmp_path), made))
-    for section in elements(sections(made)):
+    for section in section_elements(made):
         for element in section.iter():
             if element.tag in ("h1", "h2", "p", "li", "dt", "dd", "caption"):
                 assert close("".join(element.itertext())) in result
@@ -161,7 +161,7 @@ def test_the_file_knows_its_title_date_and_sections(tmp_path: Path) -> None:
     assert pdf.metadata.author == "Dr. A. Example"
     assert pdf.metadata["/CreationDate"].startswith("D:20260531")
     titles = [entry.title for entry in pdf.outline]
-    assert titles == [section.findtext("h2") for section in elements(sections(report()))[1:]]
+    assert titles == [section.findtext("h2") for section in section_elements(report())[1:]]
     pages = [pdf.get_destination_page_number(entry) for entry in pdf.outline]
     assert pages == sorted(pages)
     assert pages[-1] > 1
@@ -179,19 +179,19 @@ def test_two_pages_come_before_the_annexes(annex: str, pages: int, tmp_path: Pat
 
 
 def test_no_head_of_a_table_breaks_inside_a_word() -> None:
-    from adhominem.questions.report.pdf_pages import column_widths
-    from adhominem.questions.report.pdf_texts import BOLD, register_fonts, width
+    from reportlab.pdfbase.pdfmetrics import stringWidth
+
+    from adhominem.questions.report.pdf import BOLD, column_widths, register_fonts
 
     register_fonts()
-    for made in ALL.values():
-        for section in elements(sections(made)):
-            for element in section.iter("div"):
-                if "report-table" in element.get("class", ""):
-                    table = table_of(element)
-                    points = column_widths(table)
-                    assert sum(points) == pytest.approx(sum(column_widths(table)))
-                    for head, wide in zip(table.heads, points, strict=True):
-                        assert all(width(word, 8.3, BOLD) < wide - 11 for word in head.split())
+    blocks = [
+        block for made in ALL.values() for part in paper_sections(made) for block in part.blocks
+    ]
+    tables = [block for block in blocks if isinstance(block, PaperTable)]
+    assert tables
+    for table in tables:
+        for head, wide in zip(table.heads, column_widths(table), strict=True):
+            assert all(stringWidth(word, BOLD, 8.3) < wide - 11 for word in head.split())
 
 
 def test_all_its_letters_are_in_the_file(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_all_its_letters_are_in_the_file(tmp_path: Path) -> None:
 @given(made_up.any_explanations(), st.text(max_size=30))
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 def test_any_text_makes_a_pdf(explanation: Any, name: str) -> None:
-    from adhominem.questions.report.pdf_pages import pdf_of
+    from adhominem.questions.report.pdf import pdf_of
 
     made = report(
         explanation=explanation,

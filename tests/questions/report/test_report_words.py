@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_up_reports import ALL, bare, report, said, silent
 
-from adhominem.questions.report.page import elements, report_page, sections
+from adhominem.questions.report.document import report_page, section_elements
 from adhominem.questions.report.report import Report
 from adhominem.render.summary import in_numbers, times
 
@@ -190,14 +190,14 @@ def test_the_texts_of_the_population_are_listed_with_their_hashes() -> None:
 def test_conditions_that_the_cases_do_not_share_are_in_the_summary_and_beside_them() -> None:
     named = "These cases were not chosen by genre and length of the texts, since too few"
     for at in (1, 11):  # the summary, Annex C
-        section = elements(sections(ALL["unlike the cases"]))[at]
+        section = section_elements(ALL["unlike the cases"])[at]
         assert named in " ".join("".join(section.itertext()).split())
     assert "These cases were not chosen" not in " ".join(said(report()))
 
 
 def words_of_section(made: Report, name: str) -> str:
     """All words of a section, by its id."""
-    (section,) = (one for one in elements(sections(made)) if one.get("id") == name)
+    (section,) = (one for one in section_elements(made) if one.get("id") == name)
     return " ".join(" ".join(section.itertext()).split())
 
 
@@ -264,7 +264,7 @@ def test_a_bayes_factor_next_to_nothing_is_not_so_many_times_as_probable() -> No
 
 
 def test_the_sections_come_in_order_and_the_texts_last() -> None:
-    head, *result = elements(sections(report()))
+    head, *result = section_elements(report())
     assert head.tag == "header"
     assert [section.get("id") for section in result] == [
         *("summary", "propositions", "material", "method", "result", "validation", "limits"),
@@ -283,7 +283,7 @@ def test_the_sections_come_in_order_and_the_texts_last() -> None:
 )
 def test_the_annex_is_as_long_as_was_asked_for(annex: str, last: str) -> None:
     made = report(annex=annex)
-    names = [section.get("id") for section in elements(sections(made))]
+    names = [section.get("id") for section in section_elements(made)]
     assert names[-1] == last
     told = "\n".join([*said(made)])
     assert ("cd" * 32 in told) == (annex != "full" or "Annex A" in told)
@@ -315,7 +315,7 @@ def test_what_the_case_file_says_is_in_the_sections_where_a_court_looks_for_it()
         ("annex-material", "K2 a transcript"),
     ):
         assert words in words_of_section(made, name), words
-    head = " ".join(" ".join(elements(sections(made))[0].itertext()).split())
+    head = " ".join(" ".join(section_elements(made)[0].itertext()).split())
     assert "Examiner Dr. A. Example, Institute of Letters" in head
     assert "Qualification Doctorate in linguistics" in head
     assert "Instructed by the court of Nowhere" in head

@@ -16,7 +16,7 @@ from adhominem.evaluation.study import (
     StudyText,
     ValidationStudy,
 )
-from adhominem.questions.validate.page import rows_of, study_facts, study_page
+from adhominem.questions.validate.page import PAGE, rows_of, study_facts
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -72,7 +72,7 @@ def test_every_measure_is_shown_with_its_interval_and_its_counts() -> None:
     assert shown["misleading_same"].value == f"{len(wrong) / 20:.1%} ({len(wrong)} of 20)"
     assert re.fullmatch(r"\d+\.\d% to \d+\.\d%", shown["misleading_same"].interval)
     assert re.fullmatch(r"[+−]\d\.\d\d to [+−]\d\.\d\d", shown["median_same"].interval)
-    page = study_page(made)
+    page = PAGE.whole(made)
     for row in rows:
         assert f"<td>{row.value}</td><td>{row.interval or '–'}</td>" in page
 
@@ -90,7 +90,7 @@ def test_the_conditions_are_told_in_words() -> None:
 
 
 def test_the_page_asks_for_nothing_and_escapes_what_is_in_it() -> None:
-    page = study_page(study())
+    page = PAGE.whole(study())
     assert "<script" not in page
     assert "&lt;script&gt;" in page
     assert "default-src 'none'" in page
@@ -98,7 +98,7 @@ def test_the_page_asks_for_nothing_and_escapes_what_is_in_it() -> None:
 
 
 def test_the_cases_that_mislead_most_come_first_and_are_right_cases() -> None:
-    page = study_page(study())
+    page = PAGE.whole(study())
     listed = page[page.index("Cases that mislead most") :]
     assert listed.index("−3.00") < listed.index("+2.50")
     assert listed.count("<tr>") == 11
@@ -106,11 +106,11 @@ def test_the_cases_that_mislead_most_come_first_and_are_right_cases() -> None:
         replace(case, log10_bayes_factor=1.0 if case.same_author else -1.0)
         for case in study().cases
     )
-    assert "None of the cases misleads" in study_page(replace(study(), cases=right))
+    assert "None of the cases misleads" in PAGE.whole(replace(study(), cases=right))
 
 
 def test_a_browser_has_nothing_to_complain_of(browser: Browser, tmp_path: Path) -> None:
-    (path := tmp_path / "study.html").write_text(study_page(study()), "utf-8")
+    (path := tmp_path / "study.html").write_text(PAGE.whole(study()), "utf-8")
     for width in (1280, 360):
         page = browser.new_page(viewport={"width": width, "height": 800})
         asked: list[str] = []

@@ -19,7 +19,7 @@ from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.evaluation.study import StudyCase, ValidationStudy
 from adhominem.jobs import workers
 from adhominem.text.exhibits import first_words
-from adhominem.verify.case_cautions import UNCALIBRATED
+from adhominem.verify.cautions import UNCALIBRATED
 
 ROWS = made_up_rows(6, 5, "v")
 TEXTS = {row["id"]: row["text"] for row in ROWS}
@@ -206,18 +206,22 @@ def test_texts_of_one_work_are_not_on_both_sides(small_run: SmallRun, tmp_path: 
     ],
 )
 def test_material_that_does_not_suffice_is_an_error_before_the_work(
-    material: Path, options: dict[str, Any], problem: str, monkeypatch: pytest.MonkeyPatch
+    material: Path,
+    small_run: SmallRun,
+    options: dict[str, Any],
+    problem: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("adhominem.questions.validate.files.load", None)
+    monkeypatch.setattr(Verifier, "encode", None)
     with pytest.raises(InputError, match=problem) as raised:
-        validate(material, **options)
+        tried(material, small_run, **options)
     assert str(material) in str(raised.value)
 
 
 def test_wrong_options_and_empty_material_are_errors(
     material: Path, small_run: SmallRun, tmp_path: Path
 ) -> None:
-    with pytest.raises(OptionError, match=r"study\.txt is neither a \.json nor an \.html"):
+    with pytest.raises(OptionError, match=r"study\.txt is not a \.json or an \.html file"):
         validate(material, [tmp_path / "study.txt"])
     with pytest.raises(OptionError, match="population size without the population `input`"):
         validate(material, population_size=9)

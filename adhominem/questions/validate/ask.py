@@ -1,0 +1,345 @@
+"""A model validated on a user's own texts of known authors: the question, and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+
+import adhominem
+from adhominem.arrays import Levs
+from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.evaluation.study import (
+    LOG_10,
+    StudyCase,
+    StudyConditions,
+    StudyText,
+    ValidationStudy,
+)
+from adhominem.jobs.run import Run
+from adhominem.model.folder import model_folder
+from adhominem.model.writing import trained_on
+from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
+from adhominem.pairs.passages import find_duplicates, fingerprint
+from adhominem.questions.corpus import each_by_itself
+from adhominem.questions.question import Input, Output, Question, Texts, answer_files
+from adhominem.records import Offered, Within
+from adhominem.score.population import Population
+from adhominem.text.exhibits import first_words
+from adhominem.text.files import Document
+from adhominem.verify.cautions import CHANGED, UNCALIBRATED, listed
+from adhominem.verify.verifier import Verifier
+
+INPUT = "input"  # instead of a population's path: the material itself
+_ALL = 2**31  # texts of the material
+_CASES_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class HowGood(Question):
+    """How does the model do on your own texts, under the conditions of your case?
+
+    Each text is compared once with other texts by its author, and as many texts are compared with
+    those of another author. Choose the number of known texts, the words and the population as in
+    your case.
+    """
+
+    name: ClassVar[str] = "validate"
+    runs_on: ClassVar[tuple[str, ...]] = ("device", "jobs")
+    output: ClassVar[Output] = Output(
+        "A .json, for `report --validation`, or an .html page; may be given twice.",
+        "a .json or an .html",
+        (".json", ".html", ".htm"),
+        is_repeated=True,
+    )
+    usage: ClassVar[str] = """
+    MATERIAL holds texts of known authors: a folder with one folder an author, or any other corpus.
+
+    \b
+        adhominem validate letters-by-author/ --known 5 --words 500 -o study.json -o study.html
+        adhominem validate letters-by-author/ --population input --population-size 50
+    """
+
+    material: Annotated[
+        Texts, Input(metavar="MATERIAL", most=_ALL, is_corpus=True, by_authors=True)
+    ]
+    population: Annotated[
+        Texts | None,
+        Input(
+            option="--population",
+            option_help="Texts of the same genre by other people; `input`: those of the material "
+            "by neither author of a case.  [default: none]",
+            metavar="PATH|input",
+        ),
+    ] = None
+    known: Annotated[
+        int, Within(1), "How many known texts the questioned one is compared with."
+    ] = 1
+    words: Annotated[
+        int | None, Within(1), "Words to cut each text to.  [default: whole texts]"
+    ] = None
+    population_size: Annotated[
+        int | None,
+        Within(1),
+        "With `--population input`, how many texts are drawn for each case.  [default: all]",
+    ] = None
+    cases: Annotated[
+        int | None, Within(1), "Most cases of each class.  [default: a case a text]"
+    ] = None
+    resamples: Annotated[
+        int,
+        Within(0),
+        Offered(option="--bootstrap"),
+        "Resamples of authors for the 95% intervals; 0 leaves them out.",
+    ] = 1000
+    seed: Annotated[int, Within(0), "Repeats a run."] = 0
+
+    @classmethod
+    def check(cls, values: Mapping[str, Any]) -> None:
+        """Raise an OptionError for a size of a population that is not drawn."""
+        super().check(values)
+        if values.get("population_size") is not None and values.get("population") != INPUT:
+            raise OptionError(
+                "a population size without the population `input`; expected both, since other "
+                "populations are taken as they are"
+            )
+
+    @classmethod
+    def written(cls, result: ValidationStudy, path: Path) -> str:
+        """The study as JSON or as a page."""
+        is_json = path.suffix.lower() == ".json"
+        return result.to_text() if is_json else super().written(result, path)
+
+    def answer(self, verifier: Verifier, run: Run) -> ValidationStudy:
+        """The Bayes factors of cases made of the material, and what they show of the model."""
+        whole = self._material()
+        material, remarks = whole.without_copies()
+        drawn = self._cases(material)  # or an error, before minutes of work
+        with run.watch("encoding", len(material.documents)) as on_documents:
+            encoded, levs = run.levs(verifier, material.documents, on_documents)
+        if len(encoded) < len(material.documents):
+            kept = set(map(id, encoded))
+            documents = enumerate(material.documents)
+            material = material.of([at for at, text in documents if id(text) in kept])
+            drawn = self._cases(material)
+        given = None
+        if self.population is not None and self.population.name != INPUT:
+            _check_by_others(self.population, material)
+            given = self.population.relevant(verifier, run)
+        with run.watch("scoring", len(drawn)) as on_cases:
+            scored = self._score(verifier, material.documents, levs, drawn, given, on_cases)
+        with run.watch("bootstrap", self.resamples) as on_resample:
+            return ValidationStudy.of(
+                tuple(material.texts),
+                scored,
+                self._conditions(given),
+                on_resample=lambda: on_resample(1),
+                remarks=(*remarks, *self._remarks(material, verifier, run.model)),
+                material=self.material.name,
+                model=verifier.name,
+                model_sha256=verifier.sha256,
+                version=adhominem.__version__,
+            )
+
+    def _material(self) -> StudyMaterial:
+        """The texts, each cut to its first words."""
+        if not self.material.documents:
+            raise NotFoundError(
+                "no text of a known author can be read here; expected many", self.material.path
+            )
+        material = StudyMaterial([], [])
+        for document in self.material.documents:
+            text = document.text
+            if self.words is not None:
+                text = first_words(text, self.words)
+            material.documents.append(replace(document, text=text))
+            material.texts.append(
+                StudyText(
+                    id=document.id,
+                    author=document.author,
+                    words=len(text.split()),
+                    sha256=document.sha256,
+                )
+            )
+        return material
+
+    def _cases(self, material: StudyMaterial) -> list[DrawnCase]:
+        """The cases; each must leave enough texts for a population, if one is to be drawn."""
+        documents, size = material.documents, self.population_size or 0
+        try:
+            drawn = draw_cases(documents, self.known, most=self.cases, seed=self.seed)
+        except OptionError as error:
+            raise InputError(str(error), self.material.path) from None
+        if size and (fewest := min(len(by_others(documents, case)) for case in drawn)) < size:
+            raise InputError(
+                f"without the two authors of a case, as few as {fewest:,} texts are left for its "
+                f"population; expected {size:,}, as requested: add texts by other authors, or ask "
+                "for fewer",
+                self.material.path,
+            )
+        return drawn
+
+    def _score(
+        self,
+        verifier: Verifier,
+        documents: list[Document],
+        levs: Levs,
+        drawn: list[DrawnCase],
+        given: Population | None,
+        on_cases: Callable[[int], None],
+    ) -> tuple[StudyCase, ...]:
+        """The cases with their Bayes factors; those that share a population are scored together."""
+        scored: dict[int, StudyCase] = {}
+        for population, numbers in self._populations(verifier, documents, levs, drawn, given):
+            for begin in range(0, len(numbers), _CASES_AT_ONCE):
+                batch = numbers[begin : begin + _CASES_AT_ONCE]
+                factors = verifier.score(
+                    [levs[[drawn[at].questioned]] for at in batch],
+                    [levs[list(drawn[at].known)] for at in batch],
+                    population,
+                )
+                for at, factor in zip(batch, factors.tolist(), strict=True):
+                    scored[at] = StudyCase(
+                        **vars(drawn[at]),
+                        population_texts=0 if population is None else population.texts,
+                        log10_bayes_factor=factor / LOG_10,
+                    )
+                on_cases(len(batch))
+        return tuple(scored[at] for at in range(len(drawn)))
+
+    def _populations(
+        self,
+        verifier: Verifier,
+        documents: list[Document],
+        levs: Levs,
+        drawn: list[DrawnCase],
+        given: Population | None,
+    ) -> Iterator[tuple[Population | None, list[int]]]:
+        """Each population, and the indices of the cases that it belongs to."""
+        if self.population is None or given is not None:
+            yield given, list(range(len(drawn)))
+            return
+        size, rng = self.population_size, np.random.default_rng([self.seed, 1])
+        groups: dict[object, list[int]] = {}
+        for number, case in enumerate(drawn):
+            authors = frozenset(documents[at].author for at in (case.questioned, *case.known))
+            groups.setdefault(authors if size is None else number, []).append(number)
+        for numbers in groups.values():
+            others = by_others(documents, drawn[numbers[0]])
+            if size is not None:
+                others = rng.choice(others, size, replace=False)
+            yield verifier.population_of(levs[others]), numbers
+
+    def _conditions(self, given: Population | None) -> StudyConditions:
+        population = self.population
+        is_input = population is not None and given is None
+        return StudyConditions(
+            known=self.known,
+            words=self.words,
+            population="none" if population is None else "input" if is_input else "given",
+            population_source="" if population is None or is_input else population.name,
+            population_sha256="" if given is None else given.sha256,
+            population_size=self.population_size,
+            most_cases=self.cases,
+            seed=self.seed,
+            resamples=self.resamples,
+        )
+
+    def _remarks(
+        self, material: StudyMaterial, verifier: Verifier, model: str | Path
+    ) -> Iterator[str]:
+        """What makes the figures of these texts better or worse than those of others would be."""
+        if verifier.calibration is None:
+            yield UNCALIBRATED
+        elif verifier.changed:
+            yield CHANGED.message
+        authors = {document.author for document in material.documents}
+        if model and (trained := trained_on(model_folder(model), authors)):
+            yield (
+                "the model was trained on texts by authors of these names: "
+                f"{listed(sorted(trained))}; if they are the same people, it does better here than "
+                "on others"
+            )
+        short = sum(text.words < (self.words or 0) for text in material.texts)
+        if short:
+            yield (
+                f"{short:,} of {len(material.texts):,} texts have fewer than {self.words:,} words, "
+                "and are compared as they are"
+            )
+
+
+@dataclass(frozen=True)
+class StudyMaterial:
+    """The texts to compare, and their entries in the study."""
+
+    documents: list[Document]
+    texts: list[StudyText]
+
+    def of(self, places: Sequence[int]) -> StudyMaterial:
+        """The texts at these indices."""
+        return StudyMaterial(
+            [self.documents[at] for at in places], [self.texts[at] for at in places]
+        )
+
+    def without_copies(self) -> tuple[StudyMaterial, list[str]]:
+        """Each text once, without passages that several share, and remarks on what was removed.
+
+        A text that occurs under two authors' names is left out altogether, since its author is
+        unclear.
+        """
+        copies, doubtful = set(), set()
+        for pair in find_duplicates([fingerprint(document.text) for document in self.documents]):
+            if self.documents[pair.first].author == self.documents[pair.second].author:
+                copies.add(pair.second)
+            else:
+                doubtful |= {pair.first, pair.second}
+        remarks = [
+            f"left out, since {why}: {listed([self.texts[at].id for at in sorted(places)])}"
+            for places, why in (
+                (copies - doubtful, "the same author has the same text under another name"),
+                (doubtful, "the same text occurs under the names of several authors"),
+            )
+            if places
+        ]
+        kept = self.of([at for at in range(len(self.documents)) if at not in copies | doubtful])
+        return replace(kept, documents=each_by_itself(kept.documents, remarks)), remarks
+
+
+def _check_by_others(population: Texts, material: StudyMaterial) -> None:
+    """Raise if somebody of the material wrote texts of the population, as far as it shows."""
+    expected = (
+        "expected texts by other people: leave these out, or take the population `input`, which "
+        "is drawn from the material itself, without the two authors of a case"
+    )
+    members, tested = population.documents, {document.author for document in material.documents}
+    if shared := sorted({document.author for document in members} & tested):
+        raise InputError(
+            f"the population has texts by authors of the material: {listed(shared)}; {expected}",
+            population.path,
+        )
+    count = len(material.documents)
+    prints = [fingerprint(document.text) for document in (*material.documents, *members)]
+    copied = [pair.first for pair in find_duplicates(prints) if pair.first < count <= pair.second]
+    if copied:
+        names = listed([material.texts[at].id for at in dict.fromkeys(copied)])
+        raise InputError(
+            f"the population has copies of the material: {names}; {expected}", population.path
+        )
+
+
+def validate(
+    material: str | Path, outputs: Sequence[str | Path] = (), **options: Any
+) -> ValidationStudy:
+    """Validate a model on cases made from texts of known authors, under a case's conditions.
+
+    Each text is questioned once against `known` other texts by the same author, and as many are
+    compared with another author's; there are at most `cases` cases of each class. `population` is
+    the path of a population by other people for all cases; or `input`, for the texts of the
+    material by neither author of a case. The study is written to `outputs`, as .json and as an
+    .html page. Options are the settings of `HowGood`, and what `answer_files` takes.
+    """
+    study: ValidationStudy = answer_files(HowGood, material=material, output=outputs, **options)
+    return study
