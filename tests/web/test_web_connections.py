@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from serving import BICYCLE, GARDEN, open_service, running
 
+from adhominem.verify.verifier import Verifier
 from adhominem.web import limits as web_limits
-from adhominem.web.batching import Job, WithLevs
+from adhominem.web.batching import Job
 from adhominem.web.failures import SECURITY_HEADERS
 from adhominem.web.guard import Access
 from adhominem.web.limits import Limits
@@ -327,7 +328,7 @@ class TestTooMany:
     def test_health_is_answered_where_every_place_is_taken(self, model: Service) -> None:
         begun, go_on = threading.Event(), threading.Event()
 
-        def wait(verifier: WithLevs, on_progress: Any) -> None:
+        def wait(verifier: Verifier, *_: Any) -> None:
             begun.set()
             assert go_on.wait(30)
 
