@@ -25,16 +25,17 @@ from adhominem.verify.comparison import Comparison
 from adhominem.verify.verifier import Verifier
 from adhominem.web.batching import Progress, no_progress
 from adhominem.web.failures import json_bytes, too_large
-from adhominem.web.json_requests import JsonRoute, awaited
 from adhominem.web.lines import LINES, EventLines, Tell, progress
 from adhominem.web.schema import (
     AuthoredText,
     AuthoredTexts,
+    JsonRoute,
     Others,
     Strict,
     Text,
     TextIn,
     as_exhibits,
+    awaited,
     responses,
 )
 from adhominem.web.schema import Side as SideIn
