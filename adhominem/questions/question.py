@@ -199,22 +199,16 @@ class Output:
         return [Path(path) for path in paths]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The base of answers: which model and which version of AdHominem they are from."""
-
-    model: str
-    model_sha256: str
-    version: str  # of AdHominem
+    """The base of answers: dataclasses whose last fields are those of `made_by`."""
 
     def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings, and the version of the schema; these fields last."""
-        written = with_schema(self)
-        return written | {field.name: written.pop(field.name) for field in fields(Answer)}
+        """As plain lists, numbers and strings, with the version of the schema."""
+        return with_schema(self)
 
 
 def made_by(verifier: Verifier) -> dict[str, str]:
-    """The fields that all answers have."""
+    """Which model and which version of AdHominem an answer is from."""
     return {
         "model": verifier.name,
         "model_sha256": verifier.sha256,

@@ -142,6 +142,9 @@ class Ranking(Answer):
     versus: tuple[Versus, ...]  # what speaks for one of the first candidates over another
     warnings: tuple[Caution, ...]
     seed: int
+    model: str
+    model_sha256: str
+    version: str  # of AdHominem
 
 
 @dataclass(frozen=True, kw_only=True)
