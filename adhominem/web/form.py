@@ -91,7 +91,15 @@ class Comparer(Answerer[FormFields]):
 
     def show(self, fields: FormFields, **more: Any) -> HTMLResponse:
         """The page with the form; `more` is what `form_page` takes beside it."""
-        return form_page(self.service, fields, wants_token=bool(self.access.token), **more)
+        return form_page(
+            self.service,
+            "web_page.html",
+            "/",
+            fields,
+            wants_token=bool(self.access.token),
+            knows_topics=self.service.knows_topics,
+            **more,
+        )
 
     def example(self, name: str) -> FormFields:
         """The form with the texts of an example."""

@@ -34,7 +34,7 @@ from adhominem.web.asking import ask, population_of, servers_own, servers_popula
 from adhominem.web.failures import RequestError, as_request_error
 from adhominem.web.guard import Access
 from adhominem.web.lines import LINES, EventLines, Tell, progress
-from adhominem.web.pages import EXAMPLE_TEXTS, EXAMPLES, answer_page, example_text
+from adhominem.web.pages import EXAMPLE_TEXTS, EXAMPLES, example_text, form_page
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader, Part, parse_form, unreadable
 
@@ -217,7 +217,7 @@ class QuestionAnswerer(Answerer[QuestionFields]):
         """The page with the form; `more` is what `answer_page` takes beside it."""
         name = self.question.name
         searcher = self.service.searcher
-        return answer_page(
+        return form_page(
             self.service,
             f"web_{'case' if self._has_candidates else name}.html",
             f"/{name}",
