@@ -377,7 +377,7 @@ def test_whoever_has_only_just_taken_it_gets_a_moment_to_say_so(tmp_path: Path) 
 
         def sign() -> None:
             time.sleep(0.2)
-            json.dump({"process": 4711, "host": "h", "since": "s", "command": "c"}, file)
+            file.write("process 4711 on h since 2026 (c)")
             file.flush()
 
         with ThreadPoolExecutor(1) as pool:
