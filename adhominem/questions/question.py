@@ -248,6 +248,7 @@ class Question(Options):
     runs_on: ClassVar[tuple[str, ...]] = ()  # `device` and `jobs`, where they make a difference
     is_encoded: ClassVar[bool] = True  # or the LEVs of the texts are not asked for
     with_page: ClassVar[Mapping[str, Any]] = {}  # settings, where a page is written
+    is_quick: ClassVar[bool] = False  # or a server answers it in the thread for slow work
 
     def answer(self, verifier: Verifier, run: Run) -> Any:
         """The answer, of a verifier that is `keeping` texts."""
@@ -257,6 +258,13 @@ class Question(Options):
         """All texts of the inputs."""
         values = (getattr(self, name) for name in inputs_of(type(self)))
         return [text for value in values for text in documents_in(value)]
+
+    def sides(self) -> tuple[Sequence[Exhibit], Sequence[Exhibit], Population | None] | None:
+        """The two sides of a quick question, and their population, if that is ready.
+
+        A server compares those of many requests together: `run.comparison` is then known.
+        """
+        return None
 
     def windows(self) -> list[Document]:
         """Parts of a text that are encoded, too."""

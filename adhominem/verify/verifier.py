@@ -33,7 +33,7 @@ from adhominem.score.population import Population, distinct_levs
 from adhominem.score.products import Sides
 from adhominem.score.prose import Prose
 from adhominem.score.scorer import Scorer
-from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of, with_text
+from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair
 from adhominem.verify.cautions import ExaminedText, is_other_language
@@ -212,13 +212,13 @@ class Verifier:
         for side, originals, documents in zip(sides, exhibits, cut, strict=True):
             distinct: dict[tuple[tuple[str, ...], ...], ComparedText] = {}
             for original, document in zip(originals, documents, strict=True):
-                exhibit = with_text(original, document)
-                tokens_by = self.kept.tokenize_all(self.tokenizers, document)
-                words = tuple(tuple(tokens.tokens) for tokens in tokens_by.values())
-                if words in distinct:
+                exhibit = replace(original, document=document)
+                text = ComparedText(exhibit, self.kept.tokenize_all(self.tokenizers, document))
+                words: tuple[tuple[str, ...], ...] = ()
+                if len(originals) > 1:
+                    words = tuple(tuple(tokens.tokens) for tokens in text.tokens_by.values())
+                if distinct.setdefault(words, text) is not text:
                     distinct[words].copies.append(exhibit)
-                else:
-                    distinct[words] = ComparedText(exhibit, tokens_by)
             side += distinct.values()
         return sides, taken_out
 
@@ -418,7 +418,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         sha256=read.sha256,
         genre_names=read.genre_names,
         validation=read_validation(files),
-        evidence=(read_evidence(files, population=False), read_evidence(files, population=True)),
+        evidence=read_evidence(files),
         prose=read.prose,
         machine_look=read.machine_look,
         changed=read.changed,

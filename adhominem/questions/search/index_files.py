@@ -9,10 +9,9 @@ from pathlib import Path
 
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.index.build import Writer, clear, compacted, finished, opened, removed
-from adhominem.index.chance import TRIALS, measure_chance
 from adhominem.index.files import MANIFEST, Manifest, write_arrays, write_manifest
 from adhominem.index.milvus import MilvusAddress, fill_collection
-from adhominem.index.searcher import Searcher
+from adhominem.index.searcher import TRIALS, Searcher, measure_chance
 from adhominem.index.store import Store
 from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.run import Corpora, Watch, reading, unwatched
