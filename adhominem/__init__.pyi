@@ -40,10 +40,10 @@ from adhominem.questions.evaluate.files import evaluate_files as evaluate_files
 from adhominem.questions.evaluate.files import table as table
 from adhominem.questions.map.ask import map_corpus as map_corpus
 from adhominem.questions.predict.files import predict as predict
+from adhominem.questions.rank.ask import Ranking as Ranking
 from adhominem.questions.rank.ask import rank as rank
 from adhominem.questions.rank.ask import rank_texts as rank_texts
 from adhominem.questions.rank.attribute import attribute_problems as attribute_problems
-from adhominem.questions.rank.ranking import Ranking as Ranking
 from adhominem.questions.report.candidates import CandidatesReport as CandidatesReport
 from adhominem.questions.report.candidates import make_candidates_report as make_candidates_report
 from adhominem.questions.report.check import check_report as check_report

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from adhominem.model.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.model.layout import MACHINE
 from adhominem.model.member import Member, make_members
 from adhominem.pairs.passages import Hashes, TakenOut, without_recurring, without_shared
-from adhominem.paper.runtime import NetworkOutput
 from adhominem.paper.two_covariance import squared_distance
 from adhominem.score.calibration import Calibration
 from adhominem.score.decision import VerbalScale
@@ -38,7 +36,7 @@ from adhominem.text.files import Document
 from adhominem.text.pan import Pair
 from adhominem.verify.cautions import ExaminedText, is_other_language
 from adhominem.verify.comparison import ComparedText, Comparison
-from adhominem.verify.encoding import NOTHING_KEPT, Begun, Encoding, Kept, TokensBy
+from adhominem.verify.encoding import EnsembleEncoder, as_documents
 from adhominem.verify.verification import (
     Likeness,
     Verification,
@@ -47,7 +45,7 @@ from adhominem.verify.verification import (
 )
 
 
-class Verifier:
+class Verifier(EnsembleEncoder):
     """A model, or an ensemble of several, ready to compare texts.
 
     >>> verifier = load("model")
@@ -81,32 +79,13 @@ class Verifier:
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
-        self.name, self.sha256, self.prose = name, sha256, prose
+        super().__init__(members, lead, name)
+        self.sha256, self.prose = sha256, prose
         self.machine_look, self.changed = machine_look, changed
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.evidence = evidence or (CalibrationEvidence(), CalibrationEvidence())
-        self.members = list(members)
-        self.lead = self.members[lead]
-        self._encoding = Encoding(self.members, self.lead, name)
-        self.tokenizers = self._encoding.tokenizers
         scorers = tuple(member.scorer for member in self.members)
         self.scorer = Scorer.of(scorers, calibration, lead, name)
-        self.kept = NOTHING_KEPT  # see `keeping`
-
-    def keeping(self, kept: Kept | None = None) -> Verifier:
-        """The same model, which tokenizes and encodes no text twice, for the time of one run.
-
-        `kept` are texts that are known already. One that keeps texts goes on with its own.
-        """
-        if kept is None and self.kept is not NOTHING_KEPT:
-            return self
-        keeper = copy(self)
-        keeper.kept = kept or Kept()
-        return keeper
-
-    def tokens(self, text: str) -> list[str]:
-        """The tokens of a text as the lead has them."""
-        return self.kept.tokenize(self.lead.tokenizer, text).tokens
 
     @property
     def calibration(self) -> Calibration | None:
@@ -177,11 +156,9 @@ class Verifier:
         texts = [text for side in sides for text in side]
         documents, tokens = [text.document for text in texts], [text.tokens_by for text in texts]
         if attention:
-            attended: dict[Member, list[NetworkOutput]] = {}
-            levs = self._encoding.encode(documents, tokens, attention=attended)
-            for network, outputs in attended.items():
-                for text, output in zip(texts, outputs, strict=True):
-                    text.attention[network] = output
+            levs, attended = self.attend(documents, tokens)
+            for text, outputs in zip(texts, attended, strict=True):
+                text.attention = outputs
         else:
             levs = self.encode(documents, tokens=tokens)
         ends = np.cumsum(list(map(len, sides))).tolist()
@@ -270,28 +247,6 @@ class Verifier:
         both = [self.validation.misleading_rates(of) for of in (guessed_genre(likeness), "")]
         return [rates for rates in dict.fromkeys(both) if rates is not None]
 
-    def encode(
-        self,
-        documents: Sequence[str | Document],
-        *,
-        tokens: Sequence[TokensBy] | None = None,
-        on_documents: Callable[[int], None] = lambda count: None,
-    ) -> Levs:
-        """The LEVs (documents, lev_size) of texts, each a string or a Document with its topic.
-
-        NumPy treats them as an array; `np.asarray` makes them a dense one. Repeated texts are
-        encoded once. `tokens` are those of each text by tokenizer, if it is tokenized already.
-        """
-        return self._encoding.encode_all(_documents(documents), tokens, self.kept, on_documents)
-
-    def begin(self, documents: Sequence[Document]) -> Begun:
-        """A few documents, partly encoded, for a process with a GPU to finish."""
-        return self._encoding.begin(documents)
-
-    def finish(self, begun: Sequence[Begun]) -> Levs:
-        """The LEVs (documents, lev_size) of documents that other processes have begun to encode."""
-        return self._encoding.finish(begun)
-
     def encode_pairs(
         self, pairs: Sequence[Pair], *, on_documents: Callable[[int], None] = lambda count: None
     ) -> tuple[Levs, Levs]:
@@ -312,7 +267,7 @@ class Verifier:
         Preferably 50 texts or more, without those that are compared; but many texts that are
         compared with each other can be their own population.
         """
-        texts, recurring = without_recurring(_documents(documents))
+        texts, recurring = without_recurring(as_documents(documents))
         levs = self.encode(texts, on_documents=on_documents)
         return self.population_of(levs, texts, recurring)
 
@@ -390,10 +345,6 @@ class Verifier:
         """The paper's squared distances (pairs,) of LEVs, for an ensemble the members' mean."""
         plain = (np.asarray(levs)[:, :-1] for levs in (first, second))
         return squared_distance(*plain) / len(self.members)
-
-
-def _documents(texts: Sequence[str | Document]) -> list[Document]:
-    return [Document(text=text) if isinstance(text, str) else text for text in texts]
 
 
 def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:
