@@ -24,7 +24,6 @@ ROOMS = (
     "compiled",
     "harmless",
     "text",
-    "config",
     "paper",
     "ngrams",
     "pairs",
