@@ -136,6 +136,7 @@ class Weights:
     snorm_constant: _Weight = 0.0
     snorm_small: _Weight = 0.0  # times one over the square root of the population's number of texts
     usual_deviation: NotNegative = 1.0  # of a side's log Bayes factors with texts by others
+    unknown_log_odds: _Weight = 1.0  # prior log odds of a genre that the model does not know
     genre_slope: NotNegative = 0.0  # of the evidence that both sides are of one genre, in log odds
     genre_constant: _Weight = 0.0
 

@@ -209,6 +209,14 @@ class PairGeometry(PairRows):
             population = PopulationGeometry.of(genres, pairs, cohort, genre, to_middle)
         return cls(genres, pairs.in_side, noise_of(log_tokens), genre, rest, population)
 
+    @classmethod
+    def of_side(cls, genres: Genres, to_genres: FloatArray, log_tokens: FloatArray) -> PairGeometry:
+        """One pair with one side, from products (texts, genres): enough for inferring its genre."""
+        texts = len(to_genres)
+        present, nothing = np.ones((1, texts), dtype=bool), np.zeros((1, texts), dtype=bool)
+        genre, noise = genres.coordinates(to_genres)[None], noise_of(log_tokens)[None]
+        return cls(genres, (present, nothing), noise, genre, np.zeros((1, texts, texts)), None)
+
     @property
     def present(self) -> BoolArray:
         """A mask (pairs, texts) of the texts that are not padding."""

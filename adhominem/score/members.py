@@ -20,11 +20,11 @@ from adhominem.score.contributions import Contribution, FactorContribution, prod
 from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.products import MemberTexts, PairProducts, PopulationPart, numbered, products
 from adhominem.score.three_level import (
+    Block,
     CentredPairs,
     Evidence,
     ThreeLevelParameters,
     compare,
-    genre_shares,
 )
 
 
@@ -61,16 +61,6 @@ class GenreMember:
         cohort = None if population is None else population.cohort(self.centres, texts)
         return PairGeometry.of(self.genres, made, log_tokens, cohort)
 
-    def evidence(
-        self,
-        texts: MemberTexts,
-        first: IntArray,
-        second: IntArray,
-        population: PopulationPart | None,
-    ) -> Evidence:
-        """The evidence on pairs of sides (pairs, texts)."""
-        return compare(self.levels, self.pairs(texts, first, second, population))
-
     def with_products(self, texts: MemberTexts, like: MemberTexts | None) -> MemberTexts:
         """The texts with all their products, for scoring many pairs among them.
 
@@ -78,28 +68,34 @@ class GenreMember:
         """
         return texts.with_products(self.centres, like)
 
-    def genre_shares(self, levs: Rows, log_tokens: FloatArray) -> FloatArray:
-        """Genre probabilities (genres + 1,) of texts (texts, lev_size), last that of none known."""
-        return genre_shares(self.levels, self.genres, products(levs, self.centres), log_tokens)
+    def genre_of(self, texts: MemberTexts) -> PairGeometry:
+        """The texts as one side, for inferring their genre."""
+        return PairGeometry.of_side(
+            self.genres, products(texts.levs, self.centres), texts.log_tokens
+        )
 
     def contribution(
         self,
         texts: MemberTexts,
-        first: IntArray,
-        second: IntArray,
+        pairs: PairGeometry,
+        sides: tuple[IntArray, IntArray],
         population: PopulationPart | None,
+        shares: FloatArray,
         slope: float,
     ) -> Contribution:
-        """The contribution to the log Bayes factor of one pair, `slope` per nat of evidence."""
-        pairs = self.pairs(texts, first, second, population)
+        """The contribution to the log Bayes factor of one pair, `slope` per nat of evidence.
+
+        `pairs` is that pair, `sides` are the indices of its texts, and `shares` (1, genres + 1) the
+        probabilities of its genre.
+        """
         levs = texts.levs.astype(np.float64)
         mean = None
         if population is not None and pairs.population is not None:
             inside = pairs.population.inside[0] @ levs  # (size,): left out
             left = float(pairs.population.texts[0])
             mean = (population.texts * population.mean - inside) / left
-        sides = levs[first[0]], levs[second[0]]
-        return product_contribution(CentredPairs(self.levels, pairs), sides, mean, slope)
+        both = levs[sides[0]], levs[sides[1]]
+        return product_contribution(CentredPairs(self.levels, pairs, shares), both, mean, slope)
 
     def without(self, genre: str) -> GenreMember:
         """A copy that does not know one genre."""
@@ -164,8 +160,7 @@ class LayerMember:
     def contribution(
         self,
         texts: MemberTexts,
-        first: IntArray,
-        second: IntArray,
+        sides: tuple[IntArray, IntArray],
         population: PopulationPart | None,
         slope: float,
     ) -> Contribution:
@@ -177,7 +172,7 @@ class LayerMember:
             return self.evidence(changed, one, other, population).log_bayes_factor
 
         levs = texts.levs.astype(np.float64)
-        return FactorContribution(0.0, slope, factors, (levs[first[0]], levs[second[0]]))
+        return FactorContribution(0.0, slope, factors, (levs[sides[0]], levs[sides[1]]))
 
     def without(self, genre: str) -> LayerMember:
         """This member itself: it knows no genres."""
@@ -192,3 +187,27 @@ class LayerMember:
 
 
 MemberScorer = GenreMember | LayerMember
+
+
+def blocks_of(members: Sequence[MemberScorer], pairs: Sequence[PairGeometry | Evidence]) -> list[Block]:
+    """The parts of LEVs that the three-level model scores."""
+    return [
+        (member.levels, one)
+        for member, one in zip(members, pairs, strict=True)
+        if isinstance(member, GenreMember) and isinstance(one, PairGeometry)
+    ]
+
+
+def evidence_of(
+    members: Sequence[MemberScorer],
+    pairs: Sequence[PairGeometry | Evidence],
+    unknown_log_odds: float,
+) -> list[Evidence]:
+    """The evidence of each member on pairs as its `pairs` returns them."""
+    by_genre = iter(compare(blocks_of(members, pairs), unknown_log_odds))
+    return [
+        one.times(member.weight)
+        if isinstance(member, LayerMember) and isinstance(one, Evidence)
+        else next(by_genre)
+        for member, one in zip(members, pairs, strict=True)
+    ]

@@ -28,9 +28,17 @@ from adhominem.score.calibration import (
 )
 from adhominem.score.contributions import Contribution
 from adhominem.score.decision import ensemble_log_bayes_factor
-from adhominem.score.members import GenreMember, LayerMember, MemberScorer
+from adhominem.score.genres import PairGeometry
+from adhominem.score.members import (
+    GenreMember,
+    LayerMember,
+    MemberScorer,
+    blocks_of,
+    evidence_of,
+)
 from adhominem.score.population import Population
 from adhominem.score.products import MemberTexts, PopulationPart, Sides, numbered
+from adhominem.score.three_level import Evidence, genre_posteriors
 
 OnPairs = Callable[[int], None]
 
@@ -177,16 +185,37 @@ class Scorer:
         population: Sequence[PopulationPart | None],
     ) -> Scores:
         """The evidence of each member on pairs of sides (pairs, texts), given by index."""
-        evidence = [
-            member.evidence(one, first, second, part)
+        pairs = self._pairs(texts, first, second, population)
+        count = 0 if population[0] is None else population[0].texts
+        return self._scores_of(pairs, texts, first, second, count)
+
+    def _pairs(
+        self,
+        texts: Sequence[MemberTexts],
+        first: IntArray,
+        second: IntArray,
+        population: Sequence[PopulationPart | None],
+    ) -> list[PairGeometry | Evidence]:
+        """What each member takes of pairs of sides."""
+        return [
+            member.pairs(one, first, second, part)
             for member, one, part in zip(self.members, texts, population, strict=True)
         ]
+
+    def _scores_of(
+        self,
+        pairs: Sequence[PairGeometry | Evidence],
+        texts: Sequence[MemberTexts],
+        first: IntArray,
+        second: IntArray,
+        population_texts: int,
+    ) -> Scores:
+        evidence = evidence_of(self.members, pairs, self.weights.unknown_log_odds)
         for one in evidence:
             values = one.log_bayes_factor
             if values.size and not -_LARGEST < values.min() <= values.max() < _LARGEST:
                 raise out_of_range(" ".join(["the model", *self.name.split(), "gives scores"]))
-        size = 0 if population[0] is None else population[0].texts
-        conditions = Conditions.of(texts[0].log_tokens, first, second, size)
+        conditions = Conditions.of(texts[0].log_tokens, first, second, population_texts)
         return Scores.of(evidence, conditions, self.lead)
 
     def contributions(
@@ -196,14 +225,20 @@ class Scorer:
 
         The contributions add up to the log Bayes factor without bounds.
         """
-        levs, *sides = numbered([first], [second])
+        levs, *numbers = numbered([first], [second])
         texts, populations = self.texts(levs), self.parts(population)
-        scores = self._scores(texts, sides[0], sides[1], populations)
+        pairs = self._pairs(texts, numbers[0], numbers[1], populations)
+        count = 0 if population is None else population.texts
+        scores = self._scores_of(pairs, texts, numbers[0], numbers[1], count)
         slope = 1.0 if self.calibration is None else float(self.weights.slope(scores)[0])
-        parts = [
-            member.contribution(one, sides[0], sides[1], part, slope)
-            for member, one, part in zip(self.members, texts, populations, strict=True)
-        ]
+        sides = numbers[0][0], numbers[1][0]
+        shares = iter(genre_posteriors(blocks_of(self.members, pairs), self.weights.unknown_log_odds))
+        parts: list[Contribution] = []
+        for member, one, pair, part in zip(self.members, texts, pairs, populations, strict=True):
+            if isinstance(member, LayerMember):
+                parts.append(member.contribution(one, sides, part, slope))
+            elif isinstance(pair, PairGeometry):
+                parts.append(member.contribution(one, pair, sides, part, next(shares), slope))
         # What is not a product of both sides is shared out like the members' constants.
         products = np.array([part.product for part in parts])
         constants = np.abs([float(one[0]) for one in scores.members] - products / slope) + 1e-9
@@ -289,12 +324,17 @@ class Scorer:
 
         The difference from 1 is the probability of an unknown genre.
         """
-        member = self.members[self.lead]
-        if not isinstance(member, GenreMember):
+        blocks = [
+            (member.levels, member.genre_of(texts))
+            for member, texts in zip(self.members, self.texts(levs), strict=True)
+            if isinstance(member, GenreMember)
+        ]
+        if not blocks:
             return {}
-        shares = member.genre_shares(self.columns(levs)[self.lead], log_tokens_of(levs))[:-1]
+        shares = genre_posteriors(blocks, self.weights.unknown_log_odds)[0][0, :-1]
         order = np.argsort(-shares, kind="stable")
-        return {member.genres.names[at]: round(float(shares[at]), 3) for at in order}
+        names = blocks[0][1].genres.names
+        return {names[at]: round(float(shares[at]), 3) for at in order}
 
     def seeming_authors(self, levs: AnyLevs) -> float:
         """The number of people who seem to have written texts (texts, lev_size).

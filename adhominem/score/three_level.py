@@ -10,6 +10,9 @@ densities, "one x made all of them" against "two did", with c integrated out. Ev
 closed form, for any number of texts a side and any population, none included. With c known and
 lengths alike it is the paper's score.
 
+The members of a model are blocks of one LEV. A text has one genre, so its probability is inferred
+from all blocks together (`genre_posterior`); given that, their log Bayes factors are added up.
+
 A LEV has two parts. In the directions in which known genres differ, c varies much, and a
 genre that the model does not know may lie anywhere; in all others c hardly varies. Inside a part
 all directions count alike, so scalar products of LEVs are all that is needed. The directions are
@@ -22,13 +25,14 @@ training text from the centre of its genre.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, PairRows
 from adhominem.records import NotNegative, Positive
-from adhominem.score.genres import Genres, PairGeometry, noise_of
+from adhominem.score.genres import PairGeometry
 
 _LEAST = 1e-8  # variance, squared length
 
@@ -53,38 +57,31 @@ class ThreeLevelParameters:
     unknown_genre: Positive = 1.5  # of an unknown genre, times the spread of the known ones
     known_genre_rest: Positive = 0.05  # like `known_genre`, for the rest
     unknown_genre_rest: Positive = 0.3
-    unknown_log_odds: float = 0.0  # prior log odds of an unknown genre
-    genre_sharpness: NotNegative = 0.4  # exponent of a population's evidence for a genre
-    genre_sharpness_alone: NotNegative = 0.8  # likewise, of the compared texts without one
+    genre_spread: Positive = 0.2  # of texts around c, for inferring it: times the variances above
+    genre_sharpness: NotNegative = 0.2  # exponent of the evidence for a genre
     length_power: float = 0.6  # 1: each text is scaled to its expected distance from c; 0: none is
+
+
+Block = tuple[ThreeLevelParameters, PairGeometry]  # one member's part of LEVs
 
 
 @dataclass(frozen=True)
 class Centre:
     """The posterior of c for each pair, a Gaussian whose variances are totals over a part."""
 
-    genre_shares: FloatArray  # (pairs, genres + 1): of each known genre, last of any other genre
     mean: FloatArray  # (pairs, directions): genre part
     variance: FloatArray  # (pairs, directions)
     pull: FloatArray  # (pairs,): weight of the population's mean in the mean of the rest
     rest_variance: FloatArray  # (pairs,)
 
     @classmethod
-    def of(cls, levels: ThreeLevelParameters, pairs: PairGeometry) -> Centre:
-        """The posterior of c: the mixture over genres as one Gaussian, updated by the population.
+    def of(cls, levels: ThreeLevelParameters, pairs: PairGeometry, shares: FloatArray) -> Centre:
+        """The mixture over genres as one Gaussian, updated by the population.
 
-        The genre is inferred from the population or, without one, from the texts themselves.
+        `shares` (pairs, genres + 1) are the probabilities of each known genre, and of any other.
         """
         genres, population = pairs.genres, pairs.population
-        part, rest, size = levels.genre_part, levels.rest, genres.directions
-        if population is None:
-            near, spread = _middle(part, size, pairs.genre, pairs.noise, pairs.present)
-        else:
-            text = part.text + part.length * population.noise
-            near = population.mean
-            spread = (part.author / population.authors + text / population.texts) / size
-        alone = population is None
-        shares = _genre_shares(levels, genres, near, spread[:, None], alone=alone)
+        rest, size = levels.rest, genres.directions
         places, spread_of_genres = genres.places, levels.unknown_genre * genres.variances
         mean = shares[:, :-1] @ places
         variance = levels.known_genre / size + shares[:, :-1] @ np.square(places) - np.square(mean)
@@ -92,6 +89,7 @@ class Centre:
         rest_variance = levels.known_genre_rest + shares[:, -1] * levels.unknown_genre_rest
         pull = np.zeros(len(shares))
         if population is not None:
+            near, spread = _texts_of_genre(levels, pairs)
             precision = 1 / variance + 1 / spread[:, None]
             mean = (mean / variance + near / spread[:, None]) / precision
             variance = 1 / precision
@@ -99,62 +97,79 @@ class Centre:
             noise_of_mean = rest.author / population.authors + text / population.texts
             pull = rest_variance / (rest_variance + noise_of_mean)
             rest_variance = (1 - pull) * rest_variance
-        return cls(shares, mean, variance, pull, rest_variance)
+        return cls(mean, variance, pull, rest_variance)
 
 
-def _middle(
+def _texts_of_genre(
+    levels: ThreeLevelParameters, pairs: PairGeometry
+) -> tuple[FloatArray, FloatArray]:
+    """The mean (pairs, directions) of the texts that show c, and its variance (pairs,).
+
+    These are the population or, without one, the compared texts themselves.
+    """
+    part, size, population = levels.genre_part, pairs.genres.directions, pairs.population
+    if population is None:
+        return _mean_text(part, size, pairs.genre, pairs.noise, pairs.present)
+    text = part.text + part.length * population.noise
+    return population.mean, (part.author / population.authors + text / population.texts) / size
+
+
+def _mean_text(
     part: PartVariances, size: int, genre: FloatArray, noise: FloatArray, present: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
-    """The mean of the texts (pairs, directions), and its variance (pairs,)."""
+    """The mean (pairs, directions) of texts by one author, and its variance (pairs,) around c."""
     texts = present.sum(axis=1)  # (pairs,)
     near = (genre * present[:, :, None]).sum(axis=1) / texts[:, None]
     length = part.length * (noise * present).sum(axis=1) / texts
     return near, (part.author + (part.text + length) / texts) / size
 
 
-def _genre_shares(
-    levels: ThreeLevelParameters,
-    genres: Genres,
-    near: FloatArray,
-    spread: FloatArray,
-    *,
-    alone: bool,
-) -> FloatArray:
-    """The posterior (pairs, genres + 1) of each known genre and, last, of any other."""
-    sharpness = levels.genre_sharpness_alone if alone else levels.genre_sharpness
+def genre_log_likelihoods(levels: ThreeLevelParameters, pairs: PairGeometry) -> FloatArray:
+    """log p(texts | genre), (pairs, genres + 1): of each known genre and, last, of any other.
+
+    One member's part of it, to the power of its exponent.
+    """
+    genres = pairs.genres
     places, size = genres.places, genres.directions
-    nearby = levels.known_genre / size + spread  # (pairs, 1)
+    near, spread = _texts_of_genre(levels, pairs)
+    around = levels.genre_spread * spread[:, None]
+    nearby = levels.known_genre / size + around  # (pairs, 1)
     apart = np.square(near).sum(axis=1, keepdims=True) - 2 * near @ places.T
     apart += np.square(places).sum(axis=1)  # (pairs, genres)
-    log_known = apart / nearby + size * np.log(nearby)
-    other = levels.known_genre / size + levels.unknown_genre * genres.variances + spread
-    log_other = (np.square(near) / other + np.log(other)).sum(axis=1, keepdims=True)
-    logits = -0.5 * sharpness * np.concatenate([log_known, log_other], axis=1)
-    logits[:, -1] += levels.unknown_log_odds
-    logits -= logits.max(axis=1, keepdims=True)
-    shares = np.exp(logits)
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+    of_known = apart / nearby + size * np.log(nearby)
+    far = levels.known_genre / size + levels.unknown_genre * genres.variances + around
+    of_unknown = (np.square(near) / far + np.log(far)).sum(axis=1, keepdims=True)
+    both = np.concatenate([of_known, of_unknown], axis=1)
+    return np.asarray(-0.5 * levels.genre_sharpness * both)
 
 
-def genre_shares(
-    levels: ThreeLevelParameters, genres: Genres, to_genres: FloatArray, log_tokens: FloatArray
-) -> FloatArray:
-    """The posterior (genres + 1,) of the one genre that texts share, last that of none known.
+def genre_posteriors(
+    blocks: Sequence[Block], unknown_log_odds: float
+) -> tuple[FloatArray, ...]:
+    """For each member, the probabilities (pairs, genres + 1) of each known genre, last of any other.
 
-    `to_genres` (texts, genres) are products with the centres.
+    Texts have one genre, whatever members infer it from: their log likelihoods are added up. A genre
+    that a member does not know is any other to that member. `unknown_log_odds` are the prior of a
+    genre that no member knows.
     """
-    present = np.ones((1, len(to_genres)), dtype=bool)
-    near, spread = _middle(
-        levels.genre_part,
-        genres.directions,
-        genres.coordinates(to_genres)[None],
-        noise_of(log_tokens)[None],
-        present,
-    )
-    return np.asarray(_genre_shares(levels, genres, near, spread[:, None], alone=True)[0])
+    names = list(dict.fromkeys(name for _, pairs in blocks for name in pairs.genres.names))
+    logits: FloatArray | float = 0.0
+    for levels, pairs in blocks:
+        of_member = genre_log_likelihoods(levels, pairs)
+        known = {name: at for at, name in enumerate(pairs.genres.names)}
+        logits = logits + of_member[:, [known.get(name, -1) for name in names] + [-1]]
+    logits = np.asarray(logits)
+    logits[:, -1] += unknown_log_odds
+    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    place = {name: at for at, name in enumerate(names)}
+    by_member = [shares[:, [place[name] for name in pairs.genres.names]] for _, pairs in blocks]
+    return tuple(np.column_stack([of, np.maximum(1 - of.sum(axis=1), 0)]) for of in by_member)
 
 
-def one_genre(levels: ThreeLevelParameters, pairs: PairGeometry) -> FloatArray:
+def one_genre(
+    levels: ThreeLevelParameters, pairs: PairGeometry, unknown_log_odds: float
+) -> FloatArray:
     """The log Bayes factor (pairs,), in nats, of one c for both sides against one for each.
 
     Only directions in which genres differ count, and each side has its own author.
@@ -162,12 +177,13 @@ def one_genre(levels: ThreeLevelParameters, pairs: PairGeometry) -> FloatArray:
     part, genres = levels.genre_part, pairs.genres
     size, places = genres.directions, genres.places
     near, spread = zip(
-        *(_middle(part, size, pairs.genre, pairs.noise, side) for side in pairs.in_side),
+        *(_mean_text(part, size, pairs.genre, pairs.noise, side) for side in pairs.in_side),
         strict=True,
     )
     u, v = near  # (pairs, directions)
     known = levels.known_genre / size
-    one, other = (known + variance[:, None] for variance in spread)  # (pairs, 1)
+    around = [levels.genre_spread * variance[:, None] for variance in spread]
+    one, other = (known + variance for variance in around)  # (pairs, 1)
     lengths = np.square(places).sum(axis=1)  # (genres,)
     first, second = (
         np.square(at).sum(axis=1, keepdims=True) - 2 * at @ places.T + lengths for at in near
@@ -178,11 +194,11 @@ def one_genre(levels: ThreeLevelParameters, pairs: PairGeometry) -> FloatArray:
     alone = [first / one + size * np.log(one), second / other + size * np.log(other)]
     # For an unknown genre, direction by direction.
     broad = known + levels.unknown_genre * genres.variances  # (directions,)
-    one, other = (broad + variance[:, None] for variance in spread)  # (pairs, directions)
+    one, other = (broad + variance for variance in around)  # (pairs, directions)
     both = one * other - broad**2
     of_both = (other * u**2 + one * v**2 - 2 * broad * u * v) / both + np.log(both)
     of_each = [u**2 / one + np.log(one), v**2 / other + np.log(other)]
-    prior = np.append(np.zeros(len(places)), levels.unknown_log_odds)
+    prior = np.append(np.zeros(len(places)), unknown_log_odds)
     prior -= np.logaddexp.reduce(prior)
 
     def log_density(of_known: FloatArray, of_unknown: FloatArray) -> FloatArray:
@@ -213,9 +229,11 @@ class Evidence(PairRows):
 class CentredPairs:
     """Both sides of some pairs, as departures from the centre c that they share."""
 
-    def __init__(self, levels: ThreeLevelParameters, pairs: PairGeometry) -> None:
+    def __init__(
+        self, levels: ThreeLevelParameters, pairs: PairGeometry, shares: FloatArray
+    ) -> None:
         self.levels, self.genres, self.pairs = levels, pairs.genres, pairs
-        self.centre = centre = Centre.of(levels, pairs)
+        self.centre = centre = Centre.of(levels, pairs, shares)
         part, rest, size = levels.genre_part, levels.rest, pairs.genres.directions
         self.genre = pairs.genre - centre.mean[:, None]  # (pairs, texts, directions)
         self.rest = pairs.rest  # (pairs, texts, texts)
@@ -406,13 +424,26 @@ class Terms:
         )
 
 
-def compare(levels: ThreeLevelParameters, pairs: PairGeometry) -> Evidence:
-    """The evidence on pairs; with a population, also on each side with the population's texts."""
-    comparison = CentredPairs(levels, pairs)
-    factors = comparison.log_bayes_factor()
-    if pairs.population is None:
-        return Evidence(factors, one_genre=one_genre(levels, pairs))
-    against = comparison.against(0), comparison.against(1)
-    alone = CentredPairs(levels, replace(pairs, population=None))
-    fit = comparison.log_density() - alone.log_density()
-    return Evidence(factors, against, pairs.population.kept, fit)
+def compare(blocks: Sequence[Block], unknown_log_odds: float) -> list[Evidence]:
+    """The evidence of each member; with a population, also on each side with each of its texts."""
+    alone = [(levels, replace(pairs, population=None)) for levels, pairs in blocks]
+    shares_alone = genre_posteriors(alone, unknown_log_odds)
+    if not blocks or blocks[0][1].population is None:
+        return [
+            Evidence(
+                CentredPairs(levels, pairs, shares).log_bayes_factor(),
+                one_genre=one_genre(levels, pairs, unknown_log_odds),
+            )
+            for (levels, pairs), shares in zip(alone, shares_alone, strict=True)
+        ]
+    evidence = []
+    shares_of_population = genre_posteriors(blocks, unknown_log_odds)
+    for at, (levels, pairs) in enumerate(blocks):
+        assert pairs.population is not None
+        with_population = CentredPairs(levels, pairs, shares_of_population[at])
+        without = CentredPairs(*alone[at], shares_alone[at])
+        against = with_population.against(0), with_population.against(1)
+        fit = with_population.log_density() - without.log_density()
+        factors = with_population.log_bayes_factor()
+        evidence.append(Evidence(factors, against, pairs.population.kept, fit))
+    return evidence
