@@ -108,19 +108,11 @@ def attribute(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         print_result(answered, job["skipped"])
         return
 
-    rows = [
-        [
-            problem.name,
-            problem.candidates,
-            problem.texts,
-            problem.none,
-            *(
-                "–" if score is None else f"{score:.3f}"
-                for score in (problem.macro_f1, problem.accuracy)
-            ),
-        ]
-        for problem in answered.problems
-    ]
+    rows = []
+    for problem in answered.problems:
+        scores = [problem.macro_f1, problem.accuracy]
+        shown = ["–" if score is None else f"{score:.3f}" for score in scores]
+        rows.append([problem.name, problem.candidates, problem.texts, problem.none, *shown])
     print_table(
         f"{len(rows):,} problems, prior of none {answered.prior_none:g}",
         ["problem", "candidates", "texts", "none", "macro-F1", "accuracy"],
