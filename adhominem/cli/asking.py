@@ -71,7 +71,7 @@ class QuestionCommand(click.Command):
         ]
 
     def _answer(self, as_json: bool, **values: Any) -> None:
-        from adhominem.cli.terminal import complain, print_lines, print_result, say, warn
+        from adhominem.cli.terminal import complain, print_answer, print_result
         from adhominem.errors import OptionError
         from adhominem.questions.question import Texts, answer_files, inputs_of
 
@@ -90,10 +90,7 @@ class QuestionCommand(click.Command):
             output = values["output"] if question.output.is_required else None
             print_result(result, job["skipped"] if reads_many else None, output)
             return
-        print_lines(page.lines(result, values))
-        if outputs:
-            say(f"Written  {', '.join(map(str, outputs))}")
-        warn(page.warnings(result))
+        print_answer(page, result, values, outputs)
 
 
 def _output(output: Output) -> opt.Decorator:
