@@ -36,7 +36,7 @@ from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.population import Population
 from adhominem.score.products import MemberTexts, PopulationPart, products
 from adhominem.score.scorer import Scorer, log_tokens_of
-from adhominem.score.three_level import CentredPairs, Terms
+from adhominem.score.three_level import CentredPairs, Terms, genre_posterior
 
 _LENGTHS = np.linspace(np.log(60), np.log(20_000), 128)  # log tokens that weights are computed for
 _HIT = 2.0  # deviations above what is usual: codes are right for such texts
@@ -70,8 +70,9 @@ class PairWeights:
 class GenreForm:
     """The score of a member with a population, by the three-level model, as a quadratic form."""
 
-    def __init__(self, member: GenreMember, part: PopulationPart) -> None:
-        self.member, self._part = member, part
+    def __init__(self, member: GenreMember, part: PopulationPart, shares: FloatArray) -> None:
+        """`shares` (1, genres + 1) are the probabilities of the population's genre."""
+        self.member, self._part, self._shares = member, part, shares
         self.unit = member.genres.usual  # of a LEV
         # Nothing is left out of a population for its mean, so this is c as most texts have it.
         self._c = self._comparison(part.mean[None], part.log_tokens[:1]).centre
@@ -80,7 +81,8 @@ class GenreForm:
         """The comparison of each text with itself."""
         numbers = np.arange(len(log_tokens))[:, None]
         pairs = self.member.pairs(MemberTexts(rows, log_tokens), numbers, numbers, self._part)
-        return CentredPairs(self.member.levels, pairs)
+        shares = np.repeat(self._shares, len(numbers), axis=0)
+        return CentredPairs(self.member.levels, pairs, shares)
 
     @cached_property
     def basis(self) -> FloatArray:
@@ -226,16 +228,28 @@ class ApproximateScorer:
     @cached_property
     def forms(self) -> list[QuadraticForm]:
         """The quadratic form of each member's score of two texts."""
+        members, parts = self.scorer.members, self.scorer.parts(self.population)
+        shares = self._genre_shares()
         forms: list[QuadraticForm] = []
-        parts = self.scorer.parts(self.population)
-        for member, part in zip(self.scorer.members, parts, strict=True):
+        for member, part in zip(members, parts, strict=True):
             assert part is not None
             if isinstance(member, GenreMember):
-                forms.append(GenreForm(member, part))
+                forms.append(GenreForm(member, part, shares))
             else:
-                assert isinstance(member, LayerMember)
                 forms.append(LayerForm(member, part))
         return forms
+
+    def _genre_shares(self) -> FloatArray:
+        """The probabilities (1, genres + 1) of the population's genre."""
+        number, blocks = np.zeros((1, 1), np.int64), []
+        for member, part in zip(
+            self.scorer.members, self.scorer.parts(self.population), strict=True
+        ):
+            if isinstance(member, GenreMember) and part is not None:
+                mean = MemberTexts(part.mean[None], part.log_tokens[:1])
+                blocks.append((member.levels, member.pairs(mean, number, number, part)))
+        odds = self.scorer.weights.unknown_log_odds
+        return genre_posterior(blocks, odds) if blocks else np.ones((1, 1))
 
     @cached_property
     def columns(self) -> list[slice]:

@@ -25,7 +25,7 @@ from adhominem.score.prose import Prose
 from adhominem.text.files import path_of, real_path
 
 DEFAULT_MODEL = "general-en"
-CALIBRATION_FORMAT = 7
+CALIBRATION_FORMAT = 8
 PROSE_FORMAT = 1
 RECALIBRATE = "calibrate the model again"
 _SHIPPED = Path(__file__).parent / "shipped"

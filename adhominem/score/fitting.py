@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,13 @@ from adhominem.score.calibration import Conditions, Scores, Weights
 from adhominem.score.decision import probability_same_author
 from adhominem.score.genres import PairGeometry
 from adhominem.score.members import GenreMember, MemberScorer
-from adhominem.score.three_level import Evidence, PartVariances, ThreeLevelParameters, compare
+from adhominem.score.three_level import (
+    Evidence,
+    PartVariances,
+    ThreeLevelParameters,
+    evidence,
+    genre_posterior,
+)
 
 _STEP = 0.01  # of the search for the bounds, in decades
 _PRIOR = 2e-4  # how strongly parameters are held to where they start
@@ -59,21 +64,49 @@ class Fitted:
 
     def scores(self, cases: Cases) -> Scores:
         """The members' evidence on some cases."""
-        rows = zip(self.levels, self.layer_weights, cases.pairs, strict=True)
-        return Scores.of([_evidence(*row) for row in rows], cases.conditions)
+        return Scores.of([one.evidence for one in _evidence(self, cases)], cases.conditions)
 
     def log_bayes_factor(self, cases: Cases) -> FloatArray:
         """The log Bayes factors (cases,), without bounds."""
         return self.weights(self.scores(cases))
 
 
-def _evidence(
-    levels: ThreeLevelParameters | None, weight: float, pairs: PairGeometry | Evidence
-) -> Evidence:
-    if isinstance(pairs, Evidence):
-        return pairs.times(weight)
-    assert levels is not None
-    return compare(levels, pairs)
+def _evidence(fitted: Fitted, cases: Cases, like: list[_Known] | None = None) -> list[_Known]:
+    """The evidence of each member; where nothing that it depends on has changed, as in `like`."""
+    blocks = [
+        (levels, pairs)
+        for levels, pairs in zip(fitted.levels, cases.pairs, strict=True)
+        if levels is not None and isinstance(pairs, PairGeometry)
+    ]
+    shares = genre_posterior(blocks, fitted.weights.unknown_log_odds) if blocks else None
+    made = []
+    for at, (levels, weight, pairs) in enumerate(
+        zip(fitted.levels, fitted.layer_weights, cases.pairs, strict=True)
+    ):
+        if isinstance(pairs, Evidence):
+            made.append(_Known(None, None, pairs.times(weight)))
+            continue
+        assert levels is not None
+        assert shares is not None
+        known = like[at] if like is not None else None
+        if known is None or not known.rests_on(levels, shares):
+            known = _Known(levels, shares, evidence(levels, pairs, shares))
+        made.append(known)
+    return made
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A member's evidence on some cases, and what it was computed from."""
+
+    levels: ThreeLevelParameters | None
+    shares: FloatArray | None
+    evidence: Evidence
+
+    def rests_on(self, levels: ThreeLevelParameters, shares: FloatArray) -> bool:
+        """Whether it was computed from these parameters and probabilities of genres."""
+        same = self.shares is not None and np.array_equal(self.shares, shares)
+        return same and self.levels == levels
 
 
 def fit(
@@ -141,7 +174,7 @@ class _Objective:
             for one, weight in zip(fitted.levels, fitted.layer_weights, strict=True)
         ]
         weights = fitted.weights
-        row = [weights.constant]
+        row = [weights.constant, weights.unknown_log_odds]
         if self.with_population:
             row += [weights.factor, weights.snorm, weights.snorm_constant, weights.snorm_small]
             row += [float(np.log(weights.usual_deviation))]
@@ -161,7 +194,7 @@ class _Objective:
         return Fitted(levels, layers, self._weights(last))
 
     def _weights(self, values: FloatArray) -> Weights:
-        names = ("constant", "factor", "snorm", "snorm_constant", "snorm_small")
+        names = ("constant", "unknown_log_odds", "factor", "snorm", "snorm_constant", "snorm_small")
         named: dict[str, float] = dict(zip(names, values.tolist(), strict=False))
         if self.with_population:
             named["usual_deviation"] = float(np.exp(values[-1]))
@@ -169,43 +202,30 @@ class _Objective:
 
     def factors(self, values: FloatArray) -> FloatArray:
         """The log Bayes factors (cases,) with these parameters."""
-        return self._factors(self.unpack(values), [None] * len(self.batches))
+        return self._factors(self.unpack(values), [None] * len(self.batches))[0]
 
-    def _factors(self, fitted: Fitted, known: Sequence[Any]) -> FloatArray:
-        """The log Bayes factors (cases,); `known` has evidence already computed, by batch."""
-        parts = []
-        for batch, evidence in zip(self.batches, known, strict=True):
-            rows = zip(fitted.levels, fitted.layer_weights, batch.pairs, strict=True)
-            members = [
-                _evidence(*row) if evidence is None or evidence[at] is None else evidence[at]
-                for at, row in enumerate(rows)
-            ]
-            parts.append(fitted.weights(Scores.of(members, batch.conditions)))
-        return np.concatenate(parts)
+    def _factors(
+        self, fitted: Fitted, like: Sequence[list[_Known] | None]
+    ) -> tuple[FloatArray, list[list[_Known]]]:
+        """The log Bayes factors (cases,), and the evidence behind them by batch."""
+        known = [
+            _evidence(fitted, batch, before)
+            for batch, before in zip(self.batches, like, strict=True)
+        ]
+        scores = (
+            Scores.of([one.evidence for one in of_batch], batch.conditions)
+            for batch, of_batch in zip(self.batches, known, strict=True)
+        )
+        return np.concatenate([fitted.weights(one) for one in scores]), known
 
     def derivatives(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The log Bayes factors (cases,) and their derivatives (parameters, cases)."""
-        fitted = self.unpack(values)
-        evidence = [
-            [
-                _evidence(*row)
-                for row in zip(fitted.levels, fitted.layer_weights, batch.pairs, strict=True)
-            ]
-            for batch in self.batches
-        ]
-        here = self._factors(fitted, evidence)
-        owners = np.repeat(
-            np.arange(len(self.sizes) + 1), [*self.sizes, len(values) - sum(self.sizes)]
-        )
+        here, known = self._factors(self.unpack(values), [None] * len(self.batches))
 
         def slope(at: int) -> FloatArray:
             moved = values.copy()
             moved[at] += _DIFFERENCE
-            known = [
-                [None if member == owners[at] else one for member, one in enumerate(row)]
-                for row in evidence
-            ]
-            return (self._factors(self.unpack(moved), known) - here) / _DIFFERENCE
+            return (self._factors(self.unpack(moved), known)[0] - here) / _DIFFERENCE
 
         with ThreadPoolExecutor(os.cpu_count()) as pool_of_threads:
             return here, np.array(list(pool_of_threads.map(slope, range(len(values)))))
@@ -296,8 +316,8 @@ _POSITIVE = (
     "unknown_genre",
     "known_genre_rest",
     "unknown_genre_rest",
+    "genre_spread",
     "genre_sharpness",
-    "genre_sharpness_alone",
 )
 
 
@@ -308,12 +328,12 @@ def unrestricted(levels: ThreeLevelParameters) -> FloatArray:
     ]
     values += [getattr(levels, name) for name in _POSITIVE]
     logs = [np.log(max(value, 1e-12)) for value in values]
-    return np.array([*logs, levels.unknown_log_odds, levels.length_power])
+    return np.array([*logs, levels.length_power])
 
 
 def restricted(values: FloatArray) -> ThreeLevelParameters:
     """The parameters from the vector that `unrestricted` made."""
-    *logs, odds, power = values.tolist()
+    *logs, power = values.tolist()
     positive = [float(np.exp(value)) for value in logs]
     size = len(fields(PartVariances))
     names = [field.name for field in fields(PartVariances)]
@@ -321,6 +341,4 @@ def restricted(values: FloatArray) -> ThreeLevelParameters:
         PartVariances(**dict(zip(names, positive[at : at + size], strict=True))) for at in (0, size)
     )
     singles = dict(zip(_POSITIVE, positive[2 * size :], strict=True))
-    return ThreeLevelParameters(
-        genre_part=genre_part, rest=rest, unknown_log_odds=odds, length_power=power, **singles
-    )
+    return ThreeLevelParameters(genre_part=genre_part, rest=rest, length_power=power, **singles)

@@ -189,7 +189,9 @@ class LayerMember:
 MemberScorer = GenreMember | LayerMember
 
 
-def blocks_of(members: Sequence[MemberScorer], pairs: Sequence[PairGeometry | Evidence]) -> list[Block]:
+def blocks_of(
+    members: Sequence[MemberScorer], pairs: Sequence[PairGeometry | Evidence]
+) -> list[Block]:
     """The parts of LEVs that the three-level model scores."""
     return [
         (member.levels, one)

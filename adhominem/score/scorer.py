@@ -38,7 +38,7 @@ from adhominem.score.members import (
 )
 from adhominem.score.population import Population
 from adhominem.score.products import MemberTexts, PopulationPart, Sides, numbered
-from adhominem.score.three_level import Evidence, genre_posteriors
+from adhominem.score.three_level import Evidence, genre_posterior
 
 OnPairs = Callable[[int], None]
 
@@ -232,13 +232,14 @@ class Scorer:
         scores = self._scores_of(pairs, texts, numbers[0], numbers[1], count)
         slope = 1.0 if self.calibration is None else float(self.weights.slope(scores)[0])
         sides = numbers[0][0], numbers[1][0]
-        shares = iter(genre_posteriors(blocks_of(self.members, pairs), self.weights.unknown_log_odds))
+        blocks = blocks_of(self.members, pairs)
+        shares = genre_posterior(blocks, self.weights.unknown_log_odds) if blocks else None
         parts: list[Contribution] = []
         for member, one, pair, part in zip(self.members, texts, pairs, populations, strict=True):
             if isinstance(member, LayerMember):
                 parts.append(member.contribution(one, sides, part, slope))
-            elif isinstance(pair, PairGeometry):
-                parts.append(member.contribution(one, pair, sides, part, next(shares), slope))
+            elif isinstance(pair, PairGeometry) and shares is not None:
+                parts.append(member.contribution(one, pair, sides, part, shares, slope))
         # What is not a product of both sides is shared out like the members' constants.
         products = np.array([part.product for part in parts])
         constants = np.abs([float(one[0]) for one in scores.members] - products / slope) + 1e-9
@@ -331,7 +332,7 @@ class Scorer:
         ]
         if not blocks:
             return {}
-        shares = genre_posteriors(blocks, self.weights.unknown_log_odds)[0][0, :-1]
+        shares = genre_posterior(blocks, self.weights.unknown_log_odds)[0, :-1]
         order = np.argsort(-shares, kind="stable")
         names = blocks[0][1].genres.names
         return {names[at]: round(float(shares[at]), 3) for at in order}

@@ -143,28 +143,16 @@ def genre_log_likelihoods(levels: ThreeLevelParameters, pairs: PairGeometry) -> 
     return np.asarray(-0.5 * levels.genre_sharpness * both)
 
 
-def genre_posteriors(
-    blocks: Sequence[Block], unknown_log_odds: float
-) -> tuple[FloatArray, ...]:
-    """For each member, the probabilities (pairs, genres + 1) of each known genre, last of any other.
+def genre_posterior(blocks: Sequence[Block], unknown_log_odds: float) -> FloatArray:
+    """The probabilities (pairs, genres + 1) of each known genre, last of any other.
 
-    Texts have one genre, whatever members infer it from: their log likelihoods are added up. A genre
-    that a member does not know is any other to that member. `unknown_log_odds` are the prior of a
-    genre that no member knows.
+    Texts have one genre, whichever member it is inferred from: log likelihoods are added up.
+    `unknown_log_odds` are the prior odds of a genre that the model does not know.
     """
-    names = list(dict.fromkeys(name for _, pairs in blocks for name in pairs.genres.names))
-    logits: FloatArray | float = 0.0
-    for levels, pairs in blocks:
-        of_member = genre_log_likelihoods(levels, pairs)
-        known = {name: at for at, name in enumerate(pairs.genres.names)}
-        logits = logits + of_member[:, [known.get(name, -1) for name in names] + [-1]]
-    logits = np.asarray(logits)
+    logits = np.sum([genre_log_likelihoods(*block) for block in blocks], axis=0)
     logits[:, -1] += unknown_log_odds
     shares = np.exp(logits - logits.max(axis=1, keepdims=True))
-    shares /= shares.sum(axis=1, keepdims=True)
-    place = {name: at for at, name in enumerate(names)}
-    by_member = [shares[:, [place[name] for name in pairs.genres.names]] for _, pairs in blocks]
-    return tuple(np.column_stack([of, np.maximum(1 - of.sum(axis=1), 0)]) for of in by_member)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def one_genre(
@@ -424,26 +412,35 @@ class Terms:
         )
 
 
+def evidence(levels: ThreeLevelParameters, pairs: PairGeometry, shares: FloatArray) -> Evidence:
+    """One member's evidence; with a population, also on each side with each text of it.
+
+    `shares` (pairs, genres + 1) are the probabilities of each known genre, and of any other.
+    """
+    comparison = CentredPairs(levels, pairs, shares)
+    factors = comparison.log_bayes_factor()
+    if pairs.population is None:
+        return Evidence(factors)
+    against = comparison.against(0), comparison.against(1)
+    return Evidence(factors, against, pairs.population.kept)
+
+
 def compare(blocks: Sequence[Block], unknown_log_odds: float) -> list[Evidence]:
-    """The evidence of each member; with a population, also on each side with each of its texts."""
+    """The evidence of each member, and what it says of the genre of the pairs."""
+    if not blocks:
+        return []
+    shares = genre_posterior(blocks, unknown_log_odds)
+    compared = [evidence(*block, shares) for block in blocks]
+    if blocks[0][1].population is None:
+        of_genre = (one_genre(*block, unknown_log_odds) for block in blocks)
+        return [replace(one, one_genre=of) for one, of in zip(compared, of_genre, strict=True)]
     alone = [(levels, replace(pairs, population=None)) for levels, pairs in blocks]
-    shares_alone = genre_posteriors(alone, unknown_log_odds)
-    if not blocks or blocks[0][1].population is None:
-        return [
-            Evidence(
-                CentredPairs(levels, pairs, shares).log_bayes_factor(),
-                one_genre=one_genre(levels, pairs, unknown_log_odds),
-            )
-            for (levels, pairs), shares in zip(alone, shares_alone, strict=True)
-        ]
-    evidence = []
-    shares_of_population = genre_posteriors(blocks, unknown_log_odds)
-    for at, (levels, pairs) in enumerate(blocks):
-        assert pairs.population is not None
-        with_population = CentredPairs(levels, pairs, shares_of_population[at])
-        without = CentredPairs(*alone[at], shares_alone[at])
-        against = with_population.against(0), with_population.against(1)
-        fit = with_population.log_density() - without.log_density()
-        factors = with_population.log_bayes_factor()
-        evidence.append(Evidence(factors, against, pairs.population.kept, fit))
-    return evidence
+    shares_alone = genre_posterior(alone, unknown_log_odds)
+    densities = (
+        [CentredPairs(*block, of).log_density() for block in of_blocks]
+        for of_blocks, of in ((blocks, shares), (alone, shares_alone))
+    )
+    return [
+        replace(one, fit=with_population - without)
+        for one, with_population, without in zip(compared, *densities, strict=True)
+    ]
