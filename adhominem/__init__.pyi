@@ -29,8 +29,8 @@ from adhominem.paper.sampling import PairOptions as PairOptions
 from adhominem.paper.sampling import batches as batches
 from adhominem.paper.sampling import draw_epoch as draw_epoch
 from adhominem.paper.two_covariance import TwoCovariance as TwoCovariance
+from adhominem.questions.cluster.ask import Clustering as Clustering
 from adhominem.questions.cluster.ask import cluster_corpus as cluster_corpus
-from adhominem.questions.cluster.cluster import Clustering as Clustering
 from adhominem.questions.contrast.ask import contrast_files as contrast_files
 from adhominem.questions.contrast.contrast import Contrast as Contrast
 from adhominem.questions.contrast.contrast import ContrastOptions as ContrastOptions
