@@ -146,7 +146,11 @@ class WhichCandidate(Question):
     ] = field(default=Texts())
     scale: Annotated[
         VerbalScale | None,
-        Input(option="--scale", option_help="A verbal scale of your own, as JSON."),
+        Input(
+            option="--scale",
+            option_help="A verbal scale of your own, as JSON.",
+            reads=VerbalScale.read,
+        ),
     ] = None
     prior_none: Annotated[
         ShareBelow1,

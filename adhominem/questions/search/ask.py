@@ -60,7 +60,11 @@ class WhoElse(Question):
     ]
     scale: Annotated[
         VerbalScale | None,
-        Input(option="--scale", option_help="A verbal scale of your own, as JSON."),
+        Input(
+            option="--scale",
+            option_help="A verbal scale of your own, as JSON.",
+            reads=VerbalScale.read,
+        ),
     ] = None
     k: Annotated[
         int,

@@ -29,10 +29,9 @@ from adhominem.index.chance import tail
 from adhominem.index.packing import packed_and_back
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
-from adhominem.jobs.run import Watch, unwatched
+from adhominem.jobs.run import Watch, note_model, unwatched
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.search.search import cautions_of_index, of_foreign
-from adhominem.questions.verify.files import note_model
 from adhominem.records import strict_json, to_json
 from adhominem.score.decision import VerbalScale
 from adhominem.text.files import check_not_read, noting_inputs
