@@ -73,9 +73,9 @@ class QuestionCommand(click.Command):
         ]
 
     def _answer(self, as_json: bool, **values: Any) -> None:
-        from adhominem.cli.terminal import complain, print_result, print_table, say, show, warn
+        from adhominem.cli.terminal import complain, print_answer, print_result
         from adhominem.errors import OptionError
-        from adhominem.questions.question import Styled, Table, Texts, answer_files, inputs_of
+        from adhominem.questions.question import Texts, answer_files, inputs_of
 
         question, job = self.question, click.get_current_context().obj
         try:
@@ -94,16 +94,7 @@ class QuestionCommand(click.Command):
             output = values["output"] if question.output and question.output.is_required else None
             print_result(result, skipped, output)
         else:
-            for line in page.lines(result, values):
-                if isinstance(line, Table):
-                    print_table(line.title, line.columns, line.rows)
-                elif isinstance(line, Styled):
-                    show(line.text, line.style)
-                else:
-                    say(line)
-            if outputs:
-                say(f"Written  {', '.join(map(str, outputs))}")
-            warn(page.warnings(result))
+            print_answer(page, result, values, outputs)
         if status := page.status(result):
             sys.exit(status)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from adhominem.jobs.run import Unit
+    from adhominem.questions.question import Page
     from adhominem.verify.cautions import Caution
 
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
@@ -178,6 +179,24 @@ def print_result(
 def _shown(text: str) -> str:
     """Somebody's text for a console of rich: one line, without commands and without markup."""
     return escape(_printable(text))
+
+
+def print_answer(
+    page: Page[Any], result: Any, values: Mapping[str, Any], outputs: Sequence[Path]
+) -> None:
+    """What a page shows, for a terminal; `values` are the options of the command."""
+    from adhominem.questions.question import Styled
+
+    for line in page.lines(result, values):
+        if isinstance(line, str):
+            say(line)
+        elif isinstance(line, Styled):
+            show(line.text, line.style)
+        else:
+            print_table(line.title, line.columns, line.rows)
+    if outputs:
+        say(f"Written  {', '.join(map(str, outputs))}")
+    warn(page.warnings(result))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -9,7 +9,8 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from fnmatch import fnmatch
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.errors import ModelError, OptionError
-from adhominem.model.layout import GENERATION, ModelFile
+from adhominem.model.layout import GENERATION, LAYOUT, VALIDATION, ModelFile
 from adhominem.records import parsed_json
 from adhominem.text.files import path_of, read_files
 
@@ -29,18 +30,9 @@ _DAMAGE = (
 )
 _LONGEST = 300  # characters of an error, which may quote the file
 _LONGEST_NAME = 100
-_SHA256 = "[0-9a-f]{64}"
-_TYPES = {
-    "BOOL": np.dtype(np.bool_),
-    "I8": np.dtype("<i1"),
-    "U8": np.dtype("<u1"),
-    "I16": np.dtype("<i2"),
-    "I32": np.dtype("<i4"),
-    "I64": np.dtype("<i8"),
-    "F16": np.dtype("<f2"),
-    "F32": np.dtype("<f4"),
-    "F64": np.dtype("<f8"),
-}
+_MOST_MEMBERS = 100
+_TYPES = {"BOOL": np.bool_, "I8": np.int8, "I32": np.int32, "F32": np.float32}
+_FETCH = "fetch or train it again"
 
 Arrays = dict[str, npt.NDArray[Any]]
 Shapes = Mapping[str, tuple[str, tuple[int, ...]]]  # type and shape of each array
@@ -54,10 +46,9 @@ class ModelFiles:
         self.folder = folder
         self._root = self if whole is None else whole
         self._prefix = "" if whole is None else f"{folder.name}/"
-        if whole is None:
-            self.generation: dict[str, str] = {}  # contents of generation.json, once files are read
-            self._contents: dict[str, bytes | OSError | None] = {}
-            self._parsed: dict[str, Any] = {}  # JSON files, or their errors
+        self.generation: dict[str, str] = {}  # contents of generation.json, once files are read
+        self._contents: dict[str, bytes | OSError | None] = {}
+        self._parsed: dict[str, Any] = {}  # JSON files
 
     @classmethod
     def at(cls, folder: str | Path | ModelFiles) -> ModelFiles:
@@ -65,13 +56,10 @@ class ModelFiles:
         return folder if isinstance(folder, ModelFiles) else cls(path_of(folder))
 
     def fetch(self, names: Mapping[str, int]) -> None:
-        """Read files that are not yet read, up to their limits in bytes, and parse JSON."""
+        """Read files that are not yet read, up to their limits in bytes."""
         root = self._root
-        wanted = {
-            self._prefix + name: largest
-            for name, largest in names.items()
-            if self._prefix + name not in root._contents
-        }
+        wanted = {self._prefix + name: largest for name, largest in names.items()}
+        wanted = {name: wanted[name] for name in wanted if name not in root._contents}
         if not wanted:
             return
         read: dict[str, bytes | OSError | None] = {}
@@ -83,37 +71,31 @@ class ModelFiles:
             read = dict.fromkeys(wanted) | read_files(root.folder, wanted)
             read |= {asides[place]: data for place, data in moved.items()}
         root._contents |= read
-        for name in wanted:
-            if name.endswith(".json") and isinstance(data := root._contents[name], bytes):
-                try:
-                    root._parsed[name] = parsed_json(data)
-                except ValueError as error:
-                    root._parsed[name] = error
+
+    def _contents_of(self, file: ModelFile, name: str) -> bytes | OSError | None:
+        name = name or file.name
+        self.fetch({name: file.largest})
+        return self._root._contents[self._prefix + name]
 
     def has(self, file: ModelFile, name: str = "") -> bool:
         """Whether there is a file of this name, even if damaged."""
-        name = name or file.name
-        if self._prefix + name not in self._root._contents:
-            self.fetch({name: file.largest})
-        return self._root._contents[self._prefix + name] is not None
+        return self._contents_of(file, name) is not None
 
     def read(self, file: ModelFile, name: str = "") -> bytes:
         """The contents of a file, with its `name` if the layout only has a pattern."""
-        if not self.has(file, name):
+        contents = self._contents_of(file, name)
+        if contents is None:
             raise FileNotFoundError(f"there is no {name or file.name} in it")
-        contents = self._root._contents[self._prefix + (name or file.name)]
-        if not isinstance(contents, bytes):
-            assert contents is not None
+        if isinstance(contents, OSError):
             raise contents
         return contents
 
     def json(self, file: ModelFile) -> Any:
         """The contents of a JSON file."""
-        self.read(file)
-        parsed = self._root._parsed[self._prefix + file.name]
-        if isinstance(parsed, ValueError):
-            raise parsed
-        return parsed
+        parsed, name = self._root._parsed, self._prefix + file.name
+        if name not in parsed:
+            parsed[name] = parsed_json(self.read(file))
+        return parsed[name]
 
     def tensors(self, file: ModelFile, name: str = "") -> tuple[Arrays, Mapping[str, str]]:
         """The arrays and metadata of a safetensors file; ValueError if it is damaged."""
@@ -123,10 +105,10 @@ class ModelFiles:
         """The SHA-256 of a file."""
         return sha256(self.read(file, name)).hexdigest()
 
-    def members(self, names: object, most: int) -> list[ModelFiles]:
+    def members(self, names: object) -> list[ModelFiles]:
         """The files of each member of an ensemble, whose folders must be in this one."""
-        if not isinstance(names, list) or not 0 < len(names) <= most:
-            raise ValueError(f"no list of 1 to {most} members")
+        if not isinstance(names, list) or not 0 < len(names) <= _MOST_MEMBERS:
+            raise ValueError(f"no list of 1 to {_MOST_MEMBERS} members")
         place = os.path.realpath(self.folder)
         for name in names:
             if not isinstance(name, str) or not is_plain(name):
@@ -138,6 +120,21 @@ class ModelFiles:
         if len(set(names)) < len(names):
             raise ValueError("a member is named twice")
         return [ModelFiles(self.folder / name, self._root) for name in names]
+
+    def fetch_hashed(self) -> None:
+        """Read all files that a model's answers depend on, as they are at one moment."""
+        hashed = [file for file in LAYOUT if file.hashed]
+        names = {file.name: file.largest for file in hashed if file is not VALIDATION}
+        folders = []
+        with suppress(OSError), os.scandir(self.folder) as entries:
+            for entry in entries:
+                if fnmatch(entry.name, VALIDATION.name):
+                    names[entry.name] = VALIDATION.largest
+                elif entry.is_dir(follow_symlinks=False) and is_plain(entry.name):
+                    folders.append(entry.name)
+        for name in sorted(folders)[:_MOST_MEMBERS]:
+            names |= {f"{name}/{f.name}": f.largest for f in hashed if not f.top_level}
+        self.fetch(names)
 
 
 def is_plain(name: str) -> bool:
@@ -158,9 +155,14 @@ def read_generation(folder: Path) -> dict[str, str]:
             raise data
         record: dict[str, str] = parsed_json(data)["files"] if data else {}
         for name, digest in record.items():
-            if not all(map(is_plain, name.split("/", 1))) or not re.fullmatch(_SHA256, digest):
+            if not all(map(is_plain, name.split("/", 1))) or not is_sha256(digest):
                 raise ValueError(f"not a file and its SHA-256: {name[:_LONGEST_NAME]!r}")
         return record
+
+
+def is_sha256(digest: object) -> bool:
+    """Whether this is a SHA-256 in hexadecimal digits."""
+    return isinstance(digest, str) and re.fullmatch("[0-9a-f]{64}", digest) is not None
 
 
 def aside(name: str, digest: str) -> str:
@@ -169,23 +171,20 @@ def aside(name: str, digest: str) -> str:
 
 
 @contextmanager
-def reading(folder: Path, name: str, remedy: str = "fetch or train it again") -> Iterator[None]:
+def reading(folder: Path, name: str, remedy: str = _FETCH) -> Iterator[None]:
     """A context that turns errors about a file's contents into ModelErrors with a remedy."""
     try:
         yield
     except _DAMAGE as error:
-        raise damaged(folder, f"{name}: {reason(error)}", remedy) from None
+        message = str(error)
+        # A KeyError's message needs its name.
+        speaks = isinstance(error, OSError | OptionError | ValueError) and message
+        text = message if speaks else repr(error)
+        text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+        raise damaged(folder, f"{name}: {text}", remedy) from None
 
 
-def reason(error: BaseException) -> str:
-    """A short description of an error; a KeyError's message needs its name."""
-    message = str(error)
-    speaks = isinstance(error, OSError | OptionError | ValueError) and message
-    text = message if speaks else repr(error)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def damaged(folder: Path, why: str, remedy: str = "fetch or train it again") -> ModelError:
+def damaged(folder: Path, why: str, remedy: str = _FETCH) -> ModelError:
     """The ModelError for a folder that cannot be used."""
     return ModelError(f"the model in {folder} is damaged ({why}); {remedy}")
 
@@ -220,4 +219,5 @@ def check_shapes(arrays: Arrays, expected: Shapes) -> None:
         if array.shape != shape:
             raise ValueError(f"{name} is {array.shape}; the other files expect {shape}")
         if array.dtype != _TYPES[dtype]:
-            raise ValueError(f"{name} is of the type {array.dtype}; expected {_TYPES[dtype]}")
+            expected_type = np.dtype(_TYPES[dtype])
+            raise ValueError(f"{name} is of the type {array.dtype}; expected {expected_type}")

@@ -5,12 +5,8 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,26 +14,10 @@ from typing import Any
 import numpy as np
 
 from adhominem.errors import ModelError, OptionError
-from adhominem.model.files import ModelFiles, check_shapes, damaged, is_plain, reading, reason
-from adhominem.model.layout import (
-    CALIBRATION,
-    CONFIG,
-    ENSEMBLE,
-    GENERATION,
-    GENRES,
-    LAYOUT,
-    MACHINE,
-    NETWORK,
-    NGRAMS,
-    PROSE,
-    SINGLE,
-    STYLES,
-    VALIDATION,
-    ModelFile,
-)
-from adhominem.model.member import AnyModel, read_model
-from adhominem.ngrams.config import NgramConfig
-from adhominem.paper.config import Config
+from adhominem.model import layout
+from adhominem.model.files import ModelFiles, check_shapes, damaged, is_sha256, reading
+from adhominem.model.layout import ModelFile
+from adhominem.model.member import AnyModel, read_description, read_model
 from adhominem.records import from_json
 from adhominem.score.calibration import Calibration
 from adhominem.score.machine import MachineLook
@@ -45,14 +25,10 @@ from adhominem.score.prose import Prose
 from adhominem.text.files import path_of, real_path
 
 DEFAULT_MODEL = "general-en"
-FORMAT = 2  # of config.json
 CALIBRATION_FORMAT = 7
 PROSE_FORMAT = 1
 RECALIBRATE = "calibrate the model again"
 _SHIPPED = Path(__file__).parent / "shipped"
-_MOST_MEMBERS = 100
-_WHOLE = tuple(file for file in LAYOUT if file.hashed and "*" not in file.name)
-_OF_MEMBERS = tuple(file for file in LAYOUT if file.hashed and not file.top_level)
 _WORDS = (
     'expected an object like {"wright": "American fiction of 1851-75"}, or no such file; '
     "mend or remove it"
@@ -74,16 +50,12 @@ class ModelFolder:
     machine_look: MachineLook | None = None  # None: no warnings about texts by machines
 
 
+# Which folder
+
+
 def shipped_models() -> list[str]:
     """The names of the models that come with the package."""
-    if not _SHIPPED.is_dir():
-        return []
     return sorted(path.parent.name for path in _SHIPPED.glob("*/config.json"))
-
-
-def is_shipped(folder: Path) -> bool:
-    """Whether a folder belongs to a model, or a member of one, that comes with the package."""
-    return real_path(folder).is_relative_to(real_path(_SHIPPED))
 
 
 def model_folder(model: str | Path) -> Path:
@@ -107,7 +79,7 @@ def model_folder(model: str | Path) -> Path:
 def changeable_folder(model: str | Path, what: str = "teach") -> Path:
     """The folder of a model that may be changed; OptionError for shipped models."""
     folder = model_folder(model)
-    if is_shipped(folder):
+    if real_path(folder).is_relative_to(real_path(_SHIPPED)):  # or a member of one
         raise OptionError(
             f"{folder.name} comes with the package, and all that use it rely on it as it is; copy "
             f"it first (cp -r {folder} my-model) and {what} the copy"
@@ -115,18 +87,22 @@ def changeable_folder(model: str | Path, what: str = "teach") -> Path:
     return folder
 
 
+# The models in it
+
+
 def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     """The model or ensemble in a folder, with its calibration."""
     files = ModelFiles.at(folder)
-    description = _fetch(files)
-    models = read_models(files)
-    with reading(files.folder, GENERATION.name):
-        named = {name: sha for name, sha in files.generation.items() if name.endswith(STYLES.name)}
-        others = [name for name, sha in named.items() if files.sha256(STYLES, name) != sha]
+    files.fetch_hashed()
+    description, models = read_description(files), read_models(files)
+    styles = layout.STYLES
+    with reading(files.folder, layout.GENERATION.name):
+        named = {name: sha for name, sha in files.generation.items() if name.endswith(styles.name)}
+        others = [name for name, sha in named.items() if files.sha256(styles, name) != sha]
     check_members(models, [str(files.folder / name) for name in others])
     lead = 0
-    if description["architecture"] == ENSEMBLE:
-        with reading(files.folder, CONFIG.name):
+    if description["architecture"] == layout.ENSEMBLE:
+        with reading(files.folder, layout.CONFIG.name):
             lead = description["members"].index(description["lead"])
     name, calibration = real_path(files.folder).name, read_parameters(files)
     if calibration is not None:
@@ -145,48 +121,22 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     )
 
 
-def _fetch(files: ModelFiles) -> dict[str, Any]:
-    """Read all files that a model's answers depend on; return the contents of config.json."""
-    names = {file.name: file.largest for file in _WHOLE}
-    folders = []
-    with suppress(OSError), os.scandir(files.folder) as entries:
-        for entry in entries:
-            if fnmatch(entry.name, VALIDATION.name):
-                names[entry.name] = VALIDATION.largest
-            elif entry.is_dir(follow_symlinks=False) and is_plain(entry.name):
-                folders.append(entry.name)
-    for name in sorted(folders)[:_MOST_MEMBERS]:
-        names |= {f"{name}/{file.name}": file.largest for file in _OF_MEMBERS}
-    files.fetch(names)
-    return read_description(files)
-
-
 def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
     """The model of a folder, or all members of an ensemble."""
-    files = ModelFiles.at(folder)
-    members = member_files(files)
-    descriptions = [_single(member) for member in members]
-    configs: list[Config | NgramConfig] = []
-    for member, description in zip(members, descriptions, strict=True):
-        form: type[Config | NgramConfig]
-        form = Config if description["architecture"] == NETWORK else NgramConfig
-        try:
-            configs.append(form.from_json(description["config"]))
-        except (LookupError, OptionError) as error:
-            raise damaged(member.folder, f"{CONFIG.name}: {reason(error)}") from None
-    return [read_model(*row) for row in zip(members, descriptions, configs, strict=True)]
+    return [read_model(member) for member in member_files(ModelFiles.at(folder))]
 
 
 def check_members(models: Sequence[AnyModel], others: Sequence[str] = ()) -> None:
     """Raise ModelError if members know different genres, or should but do not have `others`."""
+    styles = layout.STYLES.name
     genres = {model.folder: frozenset(model.genres.names) for model in models if model.genres}
     if len(set(genres.values())) > 1:
-        others = [f"{one / STYLES.name} ({len(known)} genres)" for one, known in genres.items()]
+        others = [f"{one / styles} ({len(known)} genres)" for one, known in genres.items()]
     if others:
         raise ModelError(
             f"the members do not belong together: {', '.join(others)}. Expected members that know "
-            f"the same genres, with the files that {GENERATION.name} names. Copy the whole model "
-            "again, or make a new one of the members with `adhominem ensemble`."
+            f"the same genres, with the files that {layout.GENERATION.name} names. Copy the whole "
+            "model again, or make a new one of the members with `adhominem ensemble`."
         )
 
 
@@ -195,7 +145,7 @@ def read_scores(folder: str | Path) -> dict[str, Any]:
     files = ModelFiles.at(folder)
     scores = read_description(files).get("scores")
     if not isinstance(scores, dict):
-        raise damaged(files.folder, f"{CONFIG.name}: there are no scores")
+        raise damaged(files.folder, f"{layout.CONFIG.name}: there are no scores")
     return scores
 
 
@@ -204,53 +154,16 @@ def member_folders(folder: str | Path) -> list[Path]:
     return [member.folder for member in member_files(ModelFiles.at(folder))]
 
 
-def read_description(files: ModelFiles) -> dict[str, Any]:
-    """The contents of config.json, if it exists and has a readable version."""
-    folder = files.folder
-    if not files.has(CONFIG):
-        if not folder.exists():
-            raise ModelError(f"there is no model folder {folder}; give one that there is")
-        raise ModelError(
-            f"{folder} holds no model: there is no {CONFIG.name} in it; give a model's folder"
-        )
-    with reading(folder, CONFIG.name):
-        description: dict[str, Any] = files.json(CONFIG)
-        if not isinstance(description, dict):
-            raise ValueError("it is not an object")
-        written_as = description["format"]
-    if written_as != FORMAT:
-        raise ModelError(
-            f"{folder} is a model of format {str(written_as)[:100]}; this version reads format "
-            f"{FORMAT}. Use the version that wrote it, or train it again."
-        )
-    return description
-
-
 def member_files(files: ModelFiles) -> list[ModelFiles]:
     """The files of a single model, or of each member of an ensemble."""
     description = read_description(files)
-    if description.get("architecture") != ENSEMBLE:
+    if description.get("architecture") != layout.ENSEMBLE:
         return [files]
-    with reading(files.folder, CONFIG.name):
-        return files.members(description["members"], _MOST_MEMBERS)
+    with reading(files.folder, layout.CONFIG.name):
+        return files.members(description["members"])
 
 
-def _single(files: ModelFiles) -> dict[str, Any]:
-    """The contents of a single model's config.json; its files must be complete."""
-    folder, description = files.folder, read_description(files)
-    architecture = description.get("architecture")
-    if architecture == ENSEMBLE:
-        raise damaged(folder, f"{CONFIG.name}: the member {folder.name} is not a single model")
-    if architecture not in SINGLE:
-        raise damaged(folder, f"{CONFIG.name}: of the architecture {str(architecture)[:100]!r}")
-    for file in LAYOUT:
-        # An n-gram model has no two-covariance layer.
-        needed = file.required or (file is STYLES and architecture == NGRAMS)
-        if needed and architecture in file.of and not files.has(file):
-            raise damaged(folder, f"there is no {file.name} in it")
-    if not isinstance(description.get("scores"), dict):
-        raise damaged(folder, f"{CONFIG.name}: there are no scores")
-    return description
+# Its hash
 
 
 def model_hash(folder: str | Path | ModelFiles, *, members: bool = False) -> str:
@@ -276,12 +189,12 @@ def hashed_files(
     hashed = []
     for owner in dict.fromkeys([files, *member_files(files)]):
         architecture = read_description(owner).get("architecture")
-        for file in LAYOUT:
+        for file in layout.LAYOUT:
             if not file.hashed or architecture not in file.of:
                 continue
             if file.top_level and (members or owner is not files):
                 continue
-            if file is VALIDATION:
+            if file is layout.VALIDATION:
                 if name := validation_name(files):
                     hashed.append((files, file, name))
             elif owner.has(file):
@@ -289,16 +202,20 @@ def hashed_files(
     return hashed
 
 
+# What belongs to the whole
+
+
 def read_calibration(files: ModelFiles) -> dict[str, Any] | None:
     """The contents of calibration.json, if it exists and has a readable version."""
-    if not files.has(CALIBRATION):
+    if not files.has(layout.CALIBRATION):
         return None
-    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
-        data: dict[str, Any] = files.json(CALIBRATION)
+    name = layout.CALIBRATION.name
+    with reading(files.folder, name, RECALIBRATE):
+        data: dict[str, Any] = files.json(layout.CALIBRATION)
         written_as = data["format"]
     if written_as != CALIBRATION_FORMAT:
         raise ModelError(
-            f"{files.folder / CALIBRATION.name} has the format {str(written_as)[:100]}; this "
+            f"{files.folder / name} has the format {str(written_as)[:100]}; this "
             f"version reads {CALIBRATION_FORMAT}. Use the version that wrote it, or {RECALIBRATE}."
         )
     return data
@@ -310,7 +227,7 @@ def read_parameters(folder: Path | ModelFiles) -> Calibration | None:
     data = read_calibration(files)
     if data is None:
         return None
-    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
+    with reading(files.folder, layout.CALIBRATION.name, RECALIBRATE):
         return Calibration.from_json(data["calibration"])
 
 
@@ -323,13 +240,13 @@ def validation_name(files: ModelFiles) -> str | None:
     data = read_calibration(files)
     if data is None:
         return None
-    with reading(files.folder, CALIBRATION.name, RECALIBRATE):
+    with reading(files.folder, layout.CALIBRATION.name, RECALIBRATE):
         digest = data["validation"]
-        if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+        if not is_sha256(digest):
             raise ValueError("validation is not a SHA-256")
-    name = VALIDATION.name.replace("*", digest[:16])
+    name = layout.VALIDATION.name.replace("*", digest[:16])
     with reading(files.folder, name, RECALIBRATE):
-        if files.sha256(VALIDATION, name) != digest:
+        if files.sha256(layout.VALIDATION, name) != digest:
             raise ValueError("these are not the pairs that calibration.json was fitted to")
     return name
 
@@ -340,31 +257,28 @@ def read_genres(folder: Path | ModelFiles) -> dict[str, str]:
     Genres are named after the training corpora, which mean nothing to others.
     """
     files = ModelFiles.at(folder)
-    if not files.has(GENRES):
+    if not files.has(layout.GENRES):
         return {}
-    with reading(files.folder, GENRES.name, _WORDS):
-        names = files.json(GENRES)
-        if not isinstance(names, dict) or set(map(type, names.values())) - {str}:
-            raise ValueError("no object of strings")
-        return names
+    with reading(files.folder, layout.GENRES.name, _WORDS):
+        return from_json(dict[str, str], files.json(layout.GENRES))
 
 
 def read_prose(folder: Path | ModelFiles) -> Prose | None:
     """A model's description of running prose; None if it has none."""
     files = ModelFiles.at(folder)
-    if not files.has(PROSE):
+    if not files.has(layout.PROSE):
         return None
-    with reading(files.folder, PROSE.name, "make it again with `adhominem prose`"):
-        return from_json(Prose, files.json(PROSE), "prose", schema=PROSE_FORMAT)
+    with reading(files.folder, layout.PROSE.name, "make it again with `adhominem prose`"):
+        return from_json(Prose, files.json(layout.PROSE), "prose", schema=PROSE_FORMAT)
 
 
 def read_machine_look(folder: Path | ModelFiles) -> MachineLook | None:
     """A model's detector of texts by machines; None if it has none."""
     files = ModelFiles.at(folder)
-    if not files.has(MACHINE):
+    if not files.has(layout.MACHINE):
         return None
-    with reading(files.folder, MACHINE.name, "make it again with `adhominem machine`"):
-        arrays, _ = files.tensors(MACHINE)
+    with reading(files.folder, layout.MACHINE.name, "make it again with `adhominem machine`"):
+        arrays, _ = files.tensors(layout.MACHINE)
         size = arrays["weights"].size if "weights" in arrays else 0
         check_shapes(arrays, {"weights": ("F32", (size,)), "constant": ("F32", (1,))})
         weights, constant = (arrays[name].astype(np.float64) for name in ("weights", "constant"))

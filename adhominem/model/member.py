@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from adhominem.arrays import Array32, IntArray
-from adhominem.errors import MissingExtraError, OptionError
+from adhominem.errors import MissingExtraError, ModelError, OptionError
+from adhominem.model import layout
 from adhominem.model.files import Arrays, ModelFiles, Shapes, check_shapes, damaged, reading
-from adhominem.model.layout import CONFIG, NGRAM_LIST, STYLES, TOKENIZER, TYPICALITY, WEIGHTS
 from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import CHANNELS, NgramTable
@@ -23,11 +23,11 @@ from adhominem.score.genres import Genres
 from adhominem.score.members import GenreMember, LayerMember, MemberScorer
 from adhominem.score.typicality import Typicality
 from adhominem.text.files import Document
-from adhominem.text.tokenizer import Numbered, Tokenizer
+from adhominem.text.lexicon import Numbered
+from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import SPECIAL, Vocabulary, prefix_tokens
 
-Weights = dict[str, Array32]
-
+FORMAT = 2  # of config.json
 _MOST_GENRES = 1_000  # every text is compared with all of them
 _TWO_COVARIANCE = tuple(
     f"two_covariance.{name}"
@@ -65,14 +65,10 @@ class Model(_Trained):
         between, within = (np.tril(factor, -1) + np.diag(np.exp(np.diag(factor))) for factor in raw)
         return TwoCovariance.from_factors(mean, between, within)
 
-    def network_weights(self) -> Weights:
+    def network_weights(self) -> dict[str, Array32]:
         """The weights of the network alone, by the network's names."""
-        prefix = "network."
-        return {
-            name.removeprefix(prefix): value
-            for name, value in self.weights.items()
-            if name.startswith(prefix)
-        }
+        names = [name for name in self.weights if name.startswith("network.")]
+        return {name.removeprefix("network."): self.weights[name] for name in names}
 
     def encoder(self, threads: int = 1) -> Runtime:
         """The encoder, ready to run."""
@@ -105,20 +101,14 @@ class Member:
         self.tokenizer, self.encoder = tokenizer, encoder
         self.typicality, self.genres = model.typicality, model.genres
         self.scorer = _scorer(model)
+        self.lev_size = model.config.lev_size
         if isinstance(model, NgramModel):
             # The frequent token types serve to recognise another language.
             self.vocabulary = Vocabulary(model.table.tokens, (), 1)
-            self.lev_size, self.knows_topics, self.windows = model.config.lev_size, False, None
+            self.knows_topics, self.windows = False, None
         else:
-            data = model.config.data
-            self.vocabulary, self.windows = model.vocabulary, data.windows
-            self.lev_size = model.config.encoder.lev_size
-            self.knows_topics = data.hidden_topics < 1
-
-    def encode(self, documents: Sequence[Document], tokens: Sequence[list[str]]) -> Array32:
-        """The LEVs (documents, lev_size) of documents with these tokens."""
-        topics = [self.topic(document) for document in documents]
-        return self.encoder.encode(tokens, topics)
+            self.vocabulary, data = model.vocabulary, model.config.data
+            self.knows_topics, self.windows = data.knows_topics, data.windows
 
     def encode_numbered(self, documents: Sequence[Document], tokens: Numbered) -> Array32:
         """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
@@ -137,10 +127,9 @@ class Member:
 
         With the document's `attention`, a network need not read its windows again.
         """
-        topic = self.topic(document)
         if isinstance(self.encoder, Runtime):
-            return self.encoder.vary(tokens, topic, starts, times, attention)
-        return self.encoder.vary(tokens, topic, starts, times)
+            return self.encoder.vary(tokens, self.topic(document), starts, times, attention)
+        return self.encoder.vary(tokens, starts, times)
 
     def attend(self, document: Document, tokens: list[str]) -> NetworkOutput | None:
         """The LEV of a document and the network's attention to it; None without a network."""
@@ -158,29 +147,15 @@ def make_members(models: Sequence[AnyModel], threads: int = 1, device: str = "cp
 
     Everything runs in NumPy, except networks on a GPU, which use torch.
     """
-    normalisers = [
-        model.config.normaliser if isinstance(model, NgramModel) else model.config.data.normaliser
-        for model in models
-    ]
-    weights = [model.network_weights() if isinstance(model, Model) else {} for model in models]
-    tokenizers = {}
-    for normaliser in dict.fromkeys(normalisers):
-        tokenizers[normaliser] = Tokenizer(normaliser)
-    encoders: list[Encoder] = []
-    for model, network in zip(models, weights, strict=True):
+    normalisers = dict.fromkeys(model.config.normaliser for model in models)
+    tokenizers = {normaliser: Tokenizer(normaliser) for normaliser in normalisers}
+
+    def encoder(model: AnyModel) -> Encoder:
         if isinstance(model, NgramModel):
-            config = model.config
-            longest = config.training.longest
-            encoders.append(NgramEncoder(model.table, model.weights, config.lev_size, longest))
-        elif device == "cpu":
-            windows = model.config.data.windows
-            encoders.append(Runtime(network, model.vocabulary, windows, threads))
-        else:
-            encoders.append(_device_runtime(model, device))
-    return [
-        Member(model, tokenizers[normaliser], encoder)
-        for model, normaliser, encoder in zip(models, normalisers, encoders, strict=True)
-    ]
+            return model.encoder()
+        return model.encoder(threads) if device == "cpu" else _device_runtime(model, device)
+
+    return [Member(model, tokenizers[model.config.normaliser], encoder(model)) for model in models]
 
 
 def _scorer(model: AnyModel) -> MemberScorer:
@@ -189,8 +164,8 @@ def _scorer(model: AnyModel) -> MemberScorer:
         is_profile = isinstance(model, NgramModel) and "projection" not in model.weights
         return GenreMember(model.genres, is_sparse=is_profile)
     if not isinstance(model, Model):
-        raise damaged(model.folder, f"{STYLES.name}: an n-gram model without genres")
-    with reading(model.folder, WEIGHTS.name):
+        raise damaged(model.folder, f"{layout.STYLES.name}: an n-gram model without genres")
+    with reading(model.folder, layout.WEIGHTS.name):
         return LayerMember(model.two_covariance(), np.asarray, model.config.lev_size)
 
 
@@ -205,45 +180,79 @@ def _device_runtime(model: Model, device: str) -> Encoder:
         raise OptionError(
             f"the device is '{device}', but torch finds no such GPU; expected cpu or cuda"
         )
+    data, options = model.config.data, model.config.encoder
     return DeviceRuntime(
-        model.network_weights(),
-        model.vocabulary,
-        model.config.data.windows,
-        model.config.encoder,
-        torch.device(device),
+        model.network_weights(), model.vocabulary, data.windows, options, torch.device(device)
     )
 
 
-def read_model(
-    files: ModelFiles, description: dict[str, Any], config: Config | NgramConfig
-) -> AnyModel:
-    """The single model of a folder; `description` and `config` come from its config.json."""
-    if isinstance(config, Config):
-        return _read_network(files, description, config)
-    return _read_ngrams(files, description, config)
+# Reading
 
 
-def _read_network(files: ModelFiles, description: dict[str, Any], config: Config) -> Model:
-    with reading(files.folder, CONFIG.name):
-        characters = description["characters"]
+def read_description(files: ModelFiles) -> dict[str, Any]:
+    """The contents of config.json, if it exists and has a readable version."""
+    folder, name = files.folder, layout.CONFIG.name
+    if not files.has(layout.CONFIG):
+        if not folder.exists():
+            raise ModelError(f"there is no model folder {folder}; give one that there is")
+        raise ModelError(
+            f"{folder} holds no model: there is no {name} in it; give a model's folder"
+        )
+    with reading(folder, name):
+        description: dict[str, Any] = files.json(layout.CONFIG)
+        if not isinstance(description, dict):
+            raise ValueError("it is not an object")
+        written_as = description["format"]
+    if written_as != FORMAT:
+        raise ModelError(
+            f"{folder} is a model of format {str(written_as)[:100]}; this version reads format "
+            f"{FORMAT}. Use the version that wrote it, or train it again."
+        )
+    return description
+
+
+def read_model(files: ModelFiles) -> AnyModel:
+    """The single model of a folder, whose files must be complete and belong together."""
+    folder, description = files.folder, read_description(files)
+    architecture, config_name = description.get("architecture"), layout.CONFIG.name
+    if architecture == layout.ENSEMBLE:
+        raise damaged(folder, f"{config_name}: the member {folder.name} is not a single model")
+    if architecture not in layout.SINGLE:
+        raise damaged(folder, f"{config_name}: of the architecture {str(architecture)[:100]!r}")
+    for file in layout.LAYOUT:
+        # An n-gram model has no two-covariance layer.
+        needed = file.required or (file is layout.STYLES and architecture == layout.NGRAMS)
+        if needed and architecture in file.of and not files.has(file):
+            raise damaged(folder, f"there is no {file.name} in it")
+    with reading(folder, config_name):
+        if not isinstance(description.get("scores"), dict):
+            raise ValueError("there are no scores")
+    if architecture == layout.NETWORK:
+        return _read_network(files, description)
+    return _read_ngrams(files, description)
+
+
+def _read_network(files: ModelFiles, description: dict[str, Any]) -> Model:
+    with reading(files.folder, layout.CONFIG.name):
+        config, characters = Config.from_json(description["config"]), description["characters"]
         if not isinstance(characters, list) or not all(
             isinstance(character, str) and len(character) == 1 for character in characters
         ):
             raise ValueError("characters is not a list of single characters")
-    with reading(files.folder, TOKENIZER.name):
+    with reading(files.folder, layout.TOKENIZER.name):
         vocabulary = Vocabulary(
-            _token_types(files.json(TOKENIZER)["model"]["vocab"]),
+            _token_types(files.json(layout.TOKENIZER)["model"]["vocab"]),
             tuple(characters),
             config.data.vocabulary.characters_per_token,
         )
-    with reading(files.folder, WEIGHTS.name):
-        weights, _ = files.tensors(WEIGHTS)
+    with reading(files.folder, layout.WEIGHTS.name):
+        weights, _ = files.tensors(layout.WEIGHTS)
         check_shapes(weights, _network_shapes(config, vocabulary))
     return Model(
         config=config,
         vocabulary=vocabulary,
         weights=weights,
-        **_beside(files, description, config.encoder.lev_size),
+        **_beside(files, description, config.lev_size),
     )
 
 
@@ -264,53 +273,48 @@ def weight_shapes(
 ) -> dict[str, tuple[int, ...]]:
     """The shape of each of the network's weights, given the numbers of words and characters."""
     window, document = 2 * options.window_lstm_size, 2 * options.document_lstm_size
+    filters, width = options.character_filters, options.character_filter_width
     shapes: dict[str, tuple[int, ...]] = {
         "word_vectors.weight": (words, options.word_vector_size),
         "no_topic": (options.word_vector_size,),
         "characters.embedding.weight": (characters, options.character_size),
-        "characters.convolution.weight": (
-            *(options.character_filters, options.character_size, options.character_filter_width),
-        ),
-        "characters.convolution.bias": (options.character_filters,),
+        "characters.convolution.weight": (filters, options.character_size, width),
+        "characters.convolution.bias": (filters,),
         "lev.weight": (options.lev_size, document),
         "lev.bias": (options.lev_size,),
     }
-    token = options.word_vector_size + options.character_filters
-    for name, taken, size in (("window", token, window), ("document", window, document)):
-        for end in ("", "_reverse"):
-            lstm = f"{name}_lstm.lstm.%s_l0{end}"
+    token = options.word_vector_size + filters
+    for name, attention, inputs, size in (
+        ("window_lstm", "token_attention", token, window),
+        ("document_lstm", "window_attention", window, document),
+    ):
+        for end in ("l0", "l0_reverse"):
             # Four gates of half the size; one more input marks padding.
-            shapes[lstm % "weight_ih"] = (2 * size, taken + 1)
-            shapes[lstm % "weight_hh"] = (2 * size, size // 2)
-            shapes |= {lstm % bias: (2 * size,) for bias in ("bias_ih", "bias_hh")}
-    for name, size in (("token_attention", window), ("window_attention", document)):
-        shapes[f"{name}.hidden.weight"] = (options.attention_size, size)
-        shapes[f"{name}.hidden.bias"] = (options.attention_size,)
-        shapes[f"{name}.score.weight"] = (1, options.attention_size)
+            shapes[f"{name}.lstm.weight_ih_{end}"] = (2 * size, inputs + 1)
+            shapes[f"{name}.lstm.weight_hh_{end}"] = (2 * size, size // 2)
+            shapes[f"{name}.lstm.bias_ih_{end}"] = (2 * size,)
+            shapes[f"{name}.lstm.bias_hh_{end}"] = (2 * size,)
+        shapes[f"{attention}.hidden.weight"] = (options.attention_size, size)
+        shapes[f"{attention}.hidden.bias"] = (options.attention_size,)
+        shapes[f"{attention}.score.weight"] = (1, options.attention_size)
     return shapes
 
 
 def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
     """The required shapes of the weights, to detect files of different models."""
-    network = weight_shapes(
-        config.encoder,
-        len(SPECIAL) + len(vocabulary.token_types),
-        len(SPECIAL) + len(vocabulary.characters),
-    )
-    lev_size = config.encoder.lev_size
-    mean, between, within = _TWO_COVARIANCE
-    shapes: dict[str, tuple[int, ...]] = {
-        **{f"network.{name}": shape for name, shape in network.items()},
-        mean: (lev_size,),
-        between: (lev_size, lev_size),
-        within: (lev_size, lev_size),
-    }
+    words, characters = len(vocabulary.token_types), len(vocabulary.characters)
+    network = weight_shapes(config.encoder, len(SPECIAL) + words, len(SPECIAL) + characters)
+    size = config.lev_size
+    layer = zip(_TWO_COVARIANCE, ((size,), (size, size), (size, size)), strict=True)
+    shapes = {f"network.{name}": shape for name, shape in network.items()} | dict(layer)
     return {name: ("F32", shape) for name, shape in shapes.items()}
 
 
-def _read_ngrams(files: ModelFiles, description: dict[str, Any], config: NgramConfig) -> NgramModel:
-    with reading(files.folder, NGRAM_LIST.name):
-        lists = files.json(NGRAM_LIST)
+def _read_ngrams(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
+    with reading(files.folder, layout.CONFIG.name):
+        config = NgramConfig.from_json(description["config"])
+    with reading(files.folder, layout.NGRAM_LIST.name):
+        lists = files.json(layout.NGRAM_LIST)
         strings = {name: _strings(lists, name) for name in STRINGS}
         longest, unmasked = lists["longest"], lists["unmasked"]
         options = config.ngrams  # its sizes are bounded
@@ -324,19 +328,19 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any], config: NgramCo
             if type(number) is not int or not 0 <= number <= most:
                 value = str(number)[:100]
                 raise ValueError(f"{name} is {value}; config.json expects {most} at most")
-    with reading(files.folder, WEIGHTS.name):
-        arrays, _ = files.tensors(WEIGHTS)
+    with reading(files.folder, layout.WEIGHTS.name):
+        arrays, _ = files.tensors(layout.WEIGHTS)
         check_shapes(arrays, _ngram_shapes(arrays, strings, config))
         codes = {name: arrays[name].astype(np.int64) for name in BIGRAMS}
         weights = {name: arrays[name] for name in _NGRAM_ARRAYS[config.form]}
-        limits = [
-            ("bigrams", codes["bigrams"], (1 + unmasked) ** 2),
-            ("shaped_bigrams", codes["shaped_bigrams"], (1 + len(strings["symbols"])) ** 2),
-        ]
-        if "dimension" in weights:
-            limits.append(("dimension", weights["dimension"], config.lev_size))
-        for name, numbers, limit in limits:
-            if numbers.min(initial=0) < 0 or numbers.max(initial=0) >= limit:
+        limits = {
+            "bigrams": (1 + unmasked) ** 2,
+            "shaped_bigrams": (1 + len(strings["symbols"])) ** 2,
+            "dimension": config.lev_size,
+        }
+        for name, numbers in {**codes, **weights}.items():
+            limit = limits.get(name)
+            if limit and (numbers.min(initial=0) < 0 or numbers.max(initial=0) >= limit):
                 raise ValueError(f"{name} with numbers not from 0 to {limit - 1}")
     return NgramModel(
         config=config,
@@ -387,10 +391,10 @@ def _ngram_shapes(
 def read_genres(folder: Path | ModelFiles, lev_size: int) -> Genres | None:
     """The genres of a model with LEVs of this size; None without any."""
     files = ModelFiles.at(folder)
-    if not files.has(STYLES):
+    if not files.has(layout.STYLES):
         return None
-    with reading(files.folder, STYLES.name):
-        arrays, metadata = files.tensors(STYLES)
+    with reading(files.folder, layout.STYLES.name):
+        arrays, metadata = files.tensors(layout.STYLES)
         genres = tuple(metadata.get("genres", "").split("\n"))
         if not all(genres) or len(genres) > _MOST_GENRES or len(set(genres)) < len(genres):
             raise ValueError(f"{len(genres)} genres; expected 1 to {_MOST_GENRES:,}, each once")
@@ -405,11 +409,11 @@ def read_genres(folder: Path | ModelFiles, lev_size: int) -> Genres | None:
 def read_typicality(folder: Path | ModelFiles, lev_size: int) -> Typicality | None:
     """The typicality of a model with LEVs of this size; None if it has none."""
     files = ModelFiles.at(folder)
-    if not files.has(TYPICALITY):
+    if not files.has(layout.TYPICALITY):
         return None
     limits = ("distance_limit", "unknown_limit", "shortest")
-    with reading(files.folder, TYPICALITY.name):
-        raw, _ = files.tensors(TYPICALITY)
+    with reading(files.folder, layout.TYPICALITY.name):
+        raw, _ = files.tensors(layout.TYPICALITY)
         shapes = {"lev_mean": (lev_size,), "lev_whitening": (lev_size, lev_size)}
         shapes |= dict.fromkeys(limits, (1,))
         check_shapes(raw, {name: ("F32", shape) for name, shape in shapes.items()})

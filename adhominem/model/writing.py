@@ -13,27 +13,12 @@ from typing import Any
 
 import numpy as np
 
+import adhominem
 from adhominem.errors import ModelError
+from adhominem.model import layout
 from adhominem.model.files import Arrays, ModelFiles, aside, read_generation, reading
-from adhominem.model.folder import FORMAT, PROSE_FORMAT, member_folders, validation_name
-from adhominem.model.layout import (
-    AUTHORS,
-    CARD,
-    CONFIG,
-    ENSEMBLE,
-    GENERATION,
-    MACHINE,
-    NETWORK,
-    NGRAM_LIST,
-    NGRAMS,
-    PROSE,
-    STYLES,
-    TOKENIZER,
-    TYPICALITY,
-    VALIDATION,
-    WEIGHTS,
-)
-from adhominem.model.member import BIGRAMS, STRINGS, Weights
+from adhominem.model.folder import PROSE_FORMAT, member_folders, validation_name
+from adhominem.model.member import BIGRAMS, FORMAT, STRINGS
 from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.table import NgramTable
 from adhominem.paper.config import Config
@@ -47,22 +32,23 @@ from adhominem.text.tokenizer import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
 from adhominem.text.writing import locked, replace_file
 
+# New models, in an existing folder
+
 
 def write_model(
     folder: Path,
     *,
     config: Config,
     vocabulary: Vocabulary,
-    weights: Weights,
+    weights: Arrays,
     scores: dict[str, Any],
     card: str,
-    version: str,
 ) -> None:
-    """Write a network into an existing folder."""
-    _write_arrays(folder / WEIGHTS.name, weights)
-    _write_json(folder / TOKENIZER.name, _tokenizer_json(vocabulary))
+    """Write a network."""
+    _write_arrays(folder / layout.WEIGHTS.name, weights)
+    _write_json(folder / layout.TOKENIZER.name, _tokenizer_json(vocabulary))
     more = {"config": config.to_json(), "characters": list(vocabulary.characters)}
-    _describe(folder, NETWORK, more, scores, card, version)
+    _describe(folder, layout.NETWORK, more, scores, card)
 
 
 def write_ngram_model(
@@ -73,51 +59,41 @@ def write_ngram_model(
     weights: Arrays,
     scores: dict[str, Any],
     card: str,
-    version: str,
 ) -> None:
-    """Write an n-gram model into an existing folder."""
+    """Write an n-gram model."""
     strings = {name: list(getattr(table, name)) for name in STRINGS}
     codes = {name: getattr(table, name).astype(np.int32) for name in BIGRAMS}
-    _write_arrays(folder / WEIGHTS.name, {**weights, **codes})
+    _write_arrays(folder / layout.WEIGHTS.name, {**weights, **codes})
     ngrams = {"longest": table.longest, "unmasked": table.unmasked, **strings}
-    _write_json(folder / NGRAM_LIST.name, ngrams, indent=None)
-    _describe(folder, NGRAMS, {"config": config.to_json()}, scores, card, version)
+    _write_json(folder / layout.NGRAM_LIST.name, ngrams, indent=None)
+    _describe(folder, layout.NGRAMS, {"config": config.to_json()}, scores, card)
 
 
-def write_ensemble(
-    folder: Path, members: list[str], scores: dict[str, Any], card: str, version: str
-) -> None:
+def write_ensemble(folder: Path, members: list[str], scores: dict[str, Any], card: str) -> None:
     """Write an ensemble of members whose folders are inside this one; the first one leads."""
     more = {"members": members, "lead": members[0] if members else ""}
-    _describe(folder, ENSEMBLE, more, scores, card, version)
+    _describe(folder, layout.ENSEMBLE, more, scores, card)
 
 
 def _describe(
-    folder: Path,
-    architecture: str,
-    more: dict[str, Any],
-    scores: dict[str, Any],
-    card: str,
-    version: str,
+    folder: Path, architecture: str, more: dict[str, Any], scores: dict[str, Any], card: str
 ) -> None:
-    head = {"format": FORMAT, "architecture": architecture, "adhominem": version}
-    _write_json(folder / CONFIG.name, {**head, **more, "scores": scores})
-    (folder / CARD.name).write_text(card, "utf-8")
+    head = {"format": FORMAT, "architecture": architecture, "adhominem": adhominem.__version__}
+    _write_json(folder / layout.CONFIG.name, {**head, **more, "scores": scores})
+    (folder / layout.CARD.name).write_text(card, "utf-8")
 
 
 def write_genres(folder: Path, genres: Genres) -> None:
     """Put genres into the folder of a new model."""
-    (folder / STYLES.name).write_bytes(genres_file(genres))
+    (folder / layout.STYLES.name).write_bytes(genres_file(genres))
 
 
 def genres_file(genres: Genres) -> bytes:
     """The bytes of a model's file of genres."""
     from safetensors.numpy import save
 
-    arrays = {
-        "centres": genres.centres.astype(np.float32),
-        "usual": np.array([genres.usual], np.float32),
-    }
+    usual = np.array([genres.usual], np.float32)
+    arrays = {"centres": genres.centres.astype(np.float32), "usual": usual}
     return save(arrays, {"genres": "\n".join(genres.names)})
 
 
@@ -131,13 +107,13 @@ def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """
     with locked(folder):
         named = _settle(folder)  # those of members stay
-        lasting = {name: named[name] for name in named if name.endswith(STYLES.name)}
+        lasting = {name: named[name] for name in named if name.endswith(layout.STYLES.name)}
         hashes = {name: sha256(data).hexdigest() for name, data in files.items()}
         try:
             for name, data in files.items():
                 replace_file(folder / aside(name, hashes[name]), data)
             record = strict_json({"files": lasting | hashes}, indent=1) + "\n"
-            replace_file(folder / GENERATION.name, record.encode("utf-8"))
+            replace_file(folder / layout.GENERATION.name, record.encode("utf-8"))
         finally:
             _settle(folder)
 
@@ -151,7 +127,7 @@ def _settle(folder: Path) -> dict[str, str]:
     litter = list(folder.glob(f"*.{'[0-9a-f]' * 16}.new*"))
     with suppress(ModelError):  # damaged: its files are unknown
         kept = validation_name(ModelFiles(folder))
-        litter += [path for path in folder.glob(VALIDATION.name) if path.name != kept]
+        litter += [path for path in folder.glob(layout.VALIDATION.name) if path.name != kept]
     for path in litter:
         path.unlink(missing_ok=True)
     return record
@@ -163,30 +139,28 @@ def write_typicality(folder: Path, typicality: Typicality) -> None:
         entry.name: np.atleast_1d(getattr(typicality, entry.name)).astype(np.float32)
         for entry in fields(typicality)
     }
-    _write_arrays(folder / TYPICALITY.name, arrays)
+    _write_arrays(folder / layout.TYPICALITY.name, arrays)
 
 
 def write_prose(folder: Path, prose: Prose) -> None:
     """Write or replace the description of running prose in the model's folder."""
     text = strict_json(with_schema(prose, PROSE_FORMAT)) + "\n"
-    replace_files(folder, {PROSE.name: text.encode("utf-8")})
+    replace_files(folder, {layout.PROSE.name: text.encode("utf-8")})
 
 
 def write_machine_look(folder: Path, look: MachineLook) -> None:
     """Write or replace the detector of texts by machines in the model's folder."""
     from safetensors.numpy import save
 
-    arrays = {
-        "weights": look.weights.astype(np.float32),
-        "constant": np.array([look.constant], np.float32),
-    }
-    replace_files(folder, {MACHINE.name: save(arrays)})
+    constant = np.array([look.constant], np.float32)
+    arrays = {"weights": look.weights.astype(np.float32), "constant": constant}
+    replace_files(folder, {layout.MACHINE.name: save(arrays)})
 
 
 def write_training_authors(folder: Path, names: list[str]) -> None:
     """Write the training authors as hashes, enough to check whether somebody is among them."""
     hashes = sorted({_hash(name) for name in names if name})
-    (folder / AUTHORS.name).write_text("".join(f"{line}\n" for line in hashes), "utf-8")
+    (folder / layout.AUTHORS.name).write_text("".join(f"{line}\n" for line in hashes), "utf-8")
 
 
 def trained_on(folder: Path, names: set[str]) -> set[str] | None:
@@ -209,9 +183,9 @@ def training_authors(folder: Path) -> str | None:
         places += [path.parent for path in member_folders(folder.parent) if path == folder]
     for place in places:
         files = ModelFiles(place)
-        if files.has(AUTHORS):
-            with reading(place, AUTHORS.name):
-                return files.read(AUTHORS).decode("utf-8")
+        if files.has(layout.AUTHORS):
+            with reading(place, layout.AUTHORS.name):
+                return files.read(layout.AUTHORS).decode("utf-8")
     return None
 
 

@@ -19,7 +19,7 @@ from adhominem.arrays import AnyFloats, Array32, BoolArray, FloatArray, IntArray
 from adhominem.ngrams.counter import NgramCounter
 from adhominem.ngrams.table import NgramTable
 from adhominem.ngrams.together import NgramsTogether, parts_of
-from adhominem.text.tokenizer import Numbered
+from adhominem.text.lexicon import Numbered
 
 Weights = Mapping[str, npt.NDArray[np.generic]]
 
@@ -60,9 +60,7 @@ class NgramEncoder:
         """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
         return np.asarray(self._alone.encode(texts)[0])
 
-    def vary(
-        self, tokens: Sequence[str], topic: Sequence[str], starts: IntArray, times: IntArray
-    ) -> Array32:
+    def vary(self, tokens: Sequence[str], starts: IntArray, times: IntArray) -> Array32:
         """The LEVs (variants, lev_size) of a document with passages left out or repeated.
 
         See `NgramVariants`.

@@ -7,7 +7,7 @@ ADHOMINEM_KERNEL chooses by name: `numpy`, or a kernel for some kind of processo
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,10 +37,7 @@ class Kernel(NamedTuple):
 
 def kernel_names() -> tuple[str, ...]:
     """The names of the available kernels, the best first: NumPy before one without vectors."""
-    return _names(compiled(_FUSED))
-
-
-def _names(fused: Any | None) -> tuple[str, ...]:
+    fused = compiled(_FUSED)
     variants: tuple[str, ...] = fused.VARIANTS if fused else ()
     fast = tuple(name for name in variants if name != PLAIN)
     return (*fast, NUMPY, *(name for name in variants if name == PLAIN))
@@ -48,12 +45,11 @@ def _names(fused: Any | None) -> tuple[str, ...]:
 
 def choose_kernel() -> Kernel:
     """The kernel that the environment chooses, or else the best one."""
-    fused = compiled(_FUSED)
-    names = _names(fused)
+    names = kernel_names()
     name = os.environ.get(VARIABLE) or names[0]
     if name not in names:
         raise OptionError(f"{VARIABLE} is {name!r}; expected one of {', '.join(names)}")
-    return Kernel(name, None if name == NUMPY else fused)
+    return Kernel(name, None if name == NUMPY else compiled(_FUSED))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,45 +61,68 @@ class Sequences:
     rows: IntArray  # (sequences, steps): of the table; arbitrary behind the end
     lengths: IntArray  # (sequences,): the longest first
 
-    def take(self, at: int, n: int, direction: int, out: Array32) -> None:
-        """Write the inputs (n, 4 * size) of step `at` of the first n sequences."""
-        tables = self.tables if at or self.heads is None else self.heads
-        np.take(tables[direction], self.rows[:n, at], axis=0, out=out, mode="clip")
 
-
-class BiLSTM:
-    """A BiLSTM over sequences of different lengths, the longest first.
+class Pooling:
+    """A BiLSTM and the mean of its steps weighted by attention: sequences to one vector each.
 
     A sigmoid is 0.5 (tanh(x / 2) + 1): with the halves folded into the weights, one tanh serves
-    all four gates. The gates are in the order input, forget, output, cell.
+    all four gates. The gates are in the order input, forget, output, cell. Hidden states are
+    doubled, which saves a multiplication per step.
     """
 
-    def __init__(self, weights: Weights, name: str) -> None:
-        names = [f"{name}.lstm.%s_l0{end}" for end in ("", "_reverse")]
-        directions = [self._direction(weights, direction) for direction in names]
-        inputs, self.recurrent, bias = zip(*directions, strict=True)
-        self.size = len(self.recurrent[0])  # (size, 4 * size)
+    def __init__(
+        self, weights: Weights, lstm: str, attention: str, kernel: Kernel | None = None
+    ) -> None:
+        """`lstm` and `attention` are names among the network's weights."""
+        self._kernel = kernel or choose_kernel()
+        names = [f"{lstm}.lstm.%s_l0{end}" for end in ("", "_reverse")]
+        inputs, self._recurrent, bias = zip(*(_direction(weights, n) for n in names), strict=True)
+        self.size = len(self._recurrent[0])  # of hidden states; recurrent weights (size, 4 * size)
         self.weight = np.concatenate(inputs, axis=1)  # (inputs, 2 * 4 * size)
         self.bias = np.concatenate(bias)  # (2 * 4 * size,)
+        attended = np.ascontiguousarray(0.5 * weights[f"{attention}.hidden.weight"].T)
+        self._attended_bias = weights[f"{attention}.hidden.bias"]
+        self._score = weights[f"{attention}.score.weight"][0]
+        if self._kernel.fused is None:
+            self._times_attended = Product(attended, self._kernel)
+        else:
+            self._packed = self._in_the_kernels_order(attended)
 
-    @staticmethod
-    def _direction(weights: Weights, name: str) -> tuple[Array32, Array32, Array32]:
-        inputs, recurrent = weights[name % "weight_ih"], weights[name % "weight_hh"]
-        bias = weights[name % "bias_ih"] + weights[name % "bias_hh"]
-        size = recurrent.shape[1]
-        order = np.concatenate([np.arange(2 * size), np.arange(3 * size, 4 * size)])
-        order = np.concatenate([order, np.arange(2 * size, 3 * size)])  # torch's cell gate is third
-        halves = np.repeat(np.array([0.5, 0.5, 0.5, 1.0], np.float32), size)
-        # In training the last input marks padding. Here there is none: see `run`.
-        return (
-            np.ascontiguousarray((inputs[order, :-1] * halves[:, None]).T),
-            # The state is doubled, which saves a multiplication per step.
-            np.ascontiguousarray((0.5 * recurrent[order] * halves[:, None]).T),
-            bias[order] * halves,
+    def __call__(self, sequences: Sequences) -> tuple[Array32, Array32]:
+        """The vectors (sequences, 2 * size), and the attention (sequences, steps)."""
+        if self._kernel.fused is None:
+            return self._mean(self._doubled_states(sequences), sequences.lengths)
+        rows, lengths = sequences.rows, sequences.lengths
+        vectors = np.empty((len(rows), 2 * self.size), np.float32)
+        attention = np.empty(rows.shape, np.float32)
+        self._kernel.fused.pooled(
+            self._kernel.name,
+            self.size,
+            len(self._score),
+            np.ascontiguousarray(rows, np.int64),
+            np.ascontiguousarray(lengths, np.int64),
+            *sequences.tables,
+            *(sequences.heads or (None, None)),
+            *self._packed,
+            vectors,
+            attention,
         )
+        return vectors, attention
+
+    def _in_the_kernels_order(self, attended: Array32) -> list[Array32]:
+        """The weights as `fused.c` reads them."""
+        gates = np.stack(self._recurrent).reshape(2, self.size, 4, self.size)
+        whole = self.size // _LANES * _LANES
+        # (directions, panels, size, gates, lanes): a panel is all four gates of eight numbers.
+        panels = gates[..., :whole].reshape(2, self.size, 4, -1, _LANES).transpose(0, 3, 1, 2, 4)
+        # (directions, size, gates of the rest): side by side.
+        rest = _filled_up(gates[..., whole:].reshape(2, self.size, -1))
+        by_panel = np.concatenate([panels.reshape(2, -1), rest.reshape(2, -1)], axis=1)
+        rows = [_aligned(_filled_up(row)) for row in (self._attended_bias, self._score)]
+        return [_aligned(by_panel), _in_panels(attended), *rows]
 
     @_QUIET
-    def run(self, sequences: Sequences) -> Array32:
+    def _doubled_states(self, sequences: Sequences) -> Array32:
         """Twice the hidden states (steps, sequences, 2 * size); zeros behind a sequence's end."""
         lengths, (rows, steps), size = sequences.lengths, sequences.rows.shape, self.size
         active = np.searchsorted(-lengths, -np.arange(steps), side="left").tolist()
@@ -114,7 +133,7 @@ class BiLSTM:
         inputs = np.empty_like(gates)
         squashed = np.empty((rows, size), dtype=np.float32)
         by_gate = np.empty((4, rows, size), dtype=np.float32)  # each one contiguous, unlike `gates`
-        for direction, recurrent in enumerate(self.recurrent):
+        for direction, recurrent in enumerate(self._recurrent):
             cell = np.zeros((rows, size), dtype=np.float32)
             columns = slice(direction * size, (direction + 1) * size)
             before = None  # hidden states of the step before
@@ -122,10 +141,11 @@ class BiLSTM:
                 n = active[at]  # the sequences that have this step
                 if not n:
                     continue
-                if before is None:
-                    sequences.take(at, n, direction, gates[:n])
-                else:
-                    sequences.take(at, n, direction, inputs[:n])
+                tables = sequences.tables if at or not sequences.heads else sequences.heads
+                added = gates if before is None else inputs
+                places = sequences.rows[:n, at]
+                np.take(tables[direction], places, axis=0, out=added[:n], mode="clip")
+                if before is not None:
                     np.matmul(before[:n, None], recurrent, out=gates[:n, None])  # see `Product`
                     gates[:n] += inputs[:n]
                 z, c, s = by_gate[:, :n], cell[:n], squashed[:n]
@@ -140,25 +160,14 @@ class BiLSTM:
                 np.multiply(z[2], s, out=before[:n])
         return hidden
 
-
-class AttentionMean:
-    """v' tanh(W h + b), a softmax over the steps of each sequence, the weighted mean."""
-
-    def __init__(self, weights: Weights, name: str, kernel: Kernel) -> None:
-        # Halved, since the hidden states are doubled.
-        self.weight = np.ascontiguousarray(0.5 * weights[f"{name}.hidden.weight"].T)
-        self.bias = weights[f"{name}.hidden.bias"]
-        self.score = weights[f"{name}.score.weight"][0]
-        self._times_weight = Product(self.weight, kernel)
-
     @_QUIET
-    def mean(self, hidden: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
-        """The means (sequences, size) and attention (sequences, steps) of doubled hidden states."""
+    def _mean(self, hidden: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
+        """v' tanh(W h + b), a softmax over the steps of each sequence, the weighted mean."""
         steps, sequences, size = hidden.shape
-        inner = self._times_weight(hidden.reshape(-1, size))
-        inner += self.bias
+        inner = self._times_attended(hidden.reshape(-1, size))
+        inner += self._attended_bias
         np.tanh(inner, out=inner)
-        scores = np.einsum("ij,j->i", inner, self.score).reshape(steps, sequences)
+        scores = np.einsum("ij,j->i", inner, self._score).reshape(steps, sequences)
         scores[np.arange(steps)[:, None] >= lengths] = -np.inf
         scores -= scores.max(axis=0)
         attention = np.exp(scores, out=scores)
@@ -168,81 +177,20 @@ class AttentionMean:
         return mean, attention.T
 
 
-class Pooling:
-    """A BiLSTM and the mean weighted by attention: sequences to one vector each."""
-
-    def __init__(
-        self, weights: Weights, lstm: str, attention: str, kernel: Kernel | None = None
-    ) -> None:
-        """`lstm` and `attention` are names among the network's weights."""
-        kernel = kernel or choose_kernel()
-        self.lstm = BiLSTM(weights, lstm)
-        self._attention = pooling = AttentionMean(weights, attention, kernel)
-        self._kernel = (
-            None
-            if kernel.fused is None
-            else FusedKernel(
-                kernel, self.lstm.recurrent, pooling.weight, pooling.bias, pooling.score
-            )
-        )
-
-    def __call__(self, sequences: Sequences) -> tuple[Array32, Array32]:
-        """The vectors (sequences, 2 * size), and the attention (sequences, steps)."""
-        if self._kernel is not None:
-            return self._kernel.run(
-                sequences.tables, sequences.heads, sequences.rows, sequences.lengths
-            )
-        return self._attention.mean(self.lstm.run(sequences), sequences.lengths)
-
-
-class FusedKernel:
-    """A BiLSTM and its attention, run by the compiled kernel."""
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        recurrent: Sequence[Array32],
-        weight: Array32,
-        bias: Array32,
-        score: Array32,
-    ) -> None:
-        """Prepare weights as `BiLSTM` and `AttentionMean` have them."""
-        self._kernel, self._size, self._inner = kernel, len(recurrent[0]), len(score)
-        gates = np.stack(recurrent).reshape(2, self._size, 4, self._size)
-        whole = self._size // _LANES * _LANES
-        # (directions, panels, size, gates, lanes): a panel is all four gates of eight numbers.
-        panels = gates[..., :whole].reshape(2, self._size, 4, -1, _LANES).transpose(0, 3, 1, 2, 4)
-        # (directions, size, gates of the rest): side by side.
-        rest = _filled_up(gates[..., whole:].reshape(2, self._size, -1))
-        by_panel = np.concatenate([panels.reshape(2, -1), rest.reshape(2, -1)], axis=1)
-        panels = _in_panels(weight)
-        bias, score = _aligned(_filled_up(bias)), _aligned(_filled_up(score))
-        self._weights = [_aligned(by_panel), panels, bias, score]
-
-    def run(
-        self,
-        tables: tuple[Array32, Array32],
-        heads: tuple[Array32, Array32] | None,
-        rows: IntArray,
-        lengths: IntArray,
-    ) -> tuple[Array32, Array32]:
-        """The vectors (sequences, 2 * size), and the attention (sequences, steps)."""
-        vectors = np.empty((len(rows), 2 * self._size), np.float32)
-        attention = np.empty(rows.shape, np.float32)
-        assert self._kernel.fused is not None
-        self._kernel.fused.pooled(
-            self._kernel.name,
-            self._size,
-            self._inner,
-            np.ascontiguousarray(rows, np.int64),
-            np.ascontiguousarray(lengths, np.int64),
-            *tables,
-            *(heads or (None, None)),
-            *self._weights,
-            vectors,
-            attention,
-        )
-        return vectors, attention
+def _direction(weights: Weights, name: str) -> tuple[Array32, Array32, Array32]:
+    """Input weights (inputs, 4 * size), recurrent weights (size, 4 * size) and bias (4 * size,)."""
+    inputs, recurrent = weights[name % "weight_ih"], weights[name % "weight_hh"]
+    bias = weights[name % "bias_ih"] + weights[name % "bias_hh"]
+    size = recurrent.shape[1]
+    places = np.arange(4 * size).reshape(4, size)
+    order = places[[0, 1, 3, 2]].ravel()  # torch's cell gate is third
+    halves = np.repeat(np.array([0.5, 0.5, 0.5, 1.0], np.float32), size)
+    return (
+        # In training the last input marks padding. Here there is none.
+        np.ascontiguousarray((inputs[order, :-1] * halves[:, None]).T),
+        np.ascontiguousarray((0.5 * recurrent[order] * halves[:, None]).T),
+        bias[order] * halves,
+    )
 
 
 class Product:

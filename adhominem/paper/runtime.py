@@ -18,8 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.paper.recurrence import Kernel, Pooling, Product, Sequences, Weights, choose_kernel
-from adhominem.text.by_type import Growing, KeptByType
-from adhominem.text.tokenizer import Lexicon, Numbered
+from adhominem.text.lexicon import Growing, KeptByType, Lexicon, Numbered
 from adhominem.text.vocabulary import (
     PADDING,
     UNKNOWN,
@@ -76,12 +75,9 @@ class TypeInputs(KeptByType):
         self, lexicon: Lexicon, numbers: IntArray
     ) -> tuple[IntArray, tuple[Array32, Array32]]:
         """The row of each token, (tokens,), and the table of each direction, (types, inputs)."""
-        with self._lock:
-            rows = self._rows_of(lexicon, numbers)
+        with self._rows_of(lexicon, numbers) as rows:
             first, second = self._tables
-            tables = first.rows, second.rows
-            self._forget_what_is_too_much()
-        return rows, tables
+            return rows, (first.rows, second.rows)
 
     def _add(self, types: list[str]) -> None:
         for at in range(0, len(types), _TYPES_AT_ONCE):
@@ -167,8 +163,8 @@ class Runtime:
         self._pool_windows = Pooling(weights, "document_lstm", "window_attention", kernel)
         self._times_lev_weight = Product(weights["lev.weight"].T, kernel)
         self._lev_bias = weights["lev.bias"]
-        self._times_window_weight = Product(self._pool_windows.lstm.weight, kernel)
-        lstm = self._pool_tokens.lstm
+        self._times_window_weight = Product(self._pool_windows.weight, kernel)
+        lstm = self._pool_tokens
         self._types = TypeInputs(weights, vocabulary, lstm.weight, lstm.bias, kernel)
 
     @property
@@ -253,7 +249,7 @@ class Runtime:
         # (windows, 1 + tokens): first comes the prefix of a window's document, from another table.
         rows = np.column_stack([table.documents, rows.reshape(places.shape)])
         prefixes = self._types.prefixes(topics)
-        vectors = np.empty((len(rows), 2 * self._pool_tokens.lstm.size), dtype=np.float32)
+        vectors = np.empty((len(rows), 2 * self._pool_tokens.size), dtype=np.float32)
         attention = np.empty(rows.shape, dtype=np.float32)
 
         def run(chosen: IntArray) -> None:
@@ -275,7 +271,7 @@ class Runtime:
 
     def _document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
         """LEVs (documents, lev_size) and attention (documents, windows), most windows first."""
-        lstm = self._pool_windows.lstm
+        lstm = self._pool_windows
         inputs = self._times_window_weight(windows) + lstm.bias
         first, second = (np.ascontiguousarray(half) for half in np.split(inputs, 2, axis=1))
         begins = np.cumsum(lengths) - lengths  # (documents,)

@@ -10,7 +10,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,8 +19,6 @@ from typing import Any
 
 import numpy as np
 
-import adhominem
-from adhominem.config import pick_preset
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.pan import table_row
 from adhominem.jobs.run import Watch, open_corpora, unwatched
@@ -38,6 +36,7 @@ from adhominem.model.member import AnyModel
 from adhominem.model.writing import training_authors, write_ensemble, write_genres
 from adhominem.ngrams.config import NGRAM_PRESETS, NgramConfig
 from adhominem.paper.config import PRESETS, Config
+from adhominem.records import pick_preset
 from adhominem.score.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.files import check_none_read_in, noting_inputs, real_path
@@ -84,24 +83,23 @@ def train(
     _check_members(config, members)
     _check_data(corpus, dev, config.normaliser)
     seeds = range(config.training.seed, config.training.seed + members)
-    configs = [config.with_settings([f"training.seed={seed}"]) for seed in seeds]
+    configs = [config.with_setting(f"training.seed={seed}") for seed in seeds]
     first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the one that writes
     picked = pick_device(device)
     with locked(output) if first else nullcontext(), distributed.process_group(picked):
         finished, output, work = _places(Path(output), configs, resume)
         distributed.wait()  # until all have checked; from here on the first process writes
-        if isinstance(config, NgramConfig) and not finished:
-            train_ngrams(Task(corpus, dev, config, work, picked, on_event), output)
-        elif not finished:
-            tasks = [
-                Task(corpus, dev, member, work / f"member-{at + 1}", picked, on_event, at)
-                for at, member in enumerate(configs)
-                if isinstance(member, Config)
-            ]
-            folders = [train_member(task) for task in tasks]
-            if distributed.rank() == 0:
+        folders = []
+        for at, member in enumerate([] if finished else configs):
+            if isinstance(member, NgramConfig):
+                train_ngrams(Task(corpus, dev, member, work, picked, on_event), output)
+            else:
+                place = work / f"member-{at + 1}"
+                task = Task(corpus, dev, member, place, picked, on_event, at)
+                folders.append(train_member(task))
+        if first:
+            if folders:
                 _gather(folders, dev, output)
-        if distributed.rank() == 0:
             shutil.rmtree(work, ignore_errors=True)
         distributed.wait()
     return read_models(output)
@@ -117,31 +115,6 @@ def _check_members(config: Config | NgramConfig, members: int) -> None:
             )
         if int(os.environ.get("WORLD_SIZE", "1")) > 1:
             raise OptionError("n-gram models are trained by one process; start it without torchrun")
-
-
-def _places(
-    output: Path, configs: Sequence[Config | NgramConfig], resume: bool
-) -> tuple[bool, Path, Path]:
-    """Whether the run has finished before, the folder for its model, and its working folder."""
-    finished = (
-        resume and output.is_dir() and any(output.iterdir()) and _is_finished(output, configs)
-    )
-    output = real_path(output) if finished else check_output(output)
-    work = output.with_name(f"{output.name}.training")
-    check_none_read_in(work)  # it is removed at the end
-    if work.exists() and not resume:
-        raise OptionError(
-            f"{work} holds an unfinished run; continue it with --resume, or remove it"
-        )
-    return finished, output, work
-
-
-def _is_finished(output: Path, configs: Sequence[Config | NgramConfig]) -> bool:
-    """Whether a run that was killed at the very end has left its complete model."""
-    try:
-        return [model.config for model in read_models(output)] == list(configs)
-    except ModelError:
-        return False
 
 
 def _check_data(
@@ -165,31 +138,43 @@ def _check_data(
             )
 
 
+def _places(
+    output: Path, configs: Sequence[Config | NgramConfig], resume: bool
+) -> tuple[bool, Path, Path]:
+    """Whether the run has finished before, the folder for its model, and its working folder."""
+    finished = False
+    if resume and output.is_dir() and any(output.iterdir()):
+        # A run that was killed at the very end has left its complete model.
+        with suppress(ModelError):
+            finished = [model.config for model in read_models(output)] == list(configs)
+    output = real_path(output) if finished else check_output(output)
+    work = output.with_name(f"{output.name}.training")
+    check_none_read_in(work)  # it is removed at the end
+    if work.exists() and not resume:
+        raise OptionError(
+            f"{work} holds an unfinished run; continue it with --resume, or remove it"
+        )
+    return finished, output, work
+
+
 def _gather(folders: list[Path], dev: Mapping[str, PackedCorpus], output: Path) -> None:
-    """Combine the members' folders into one."""
+    """Combine the members' folders into one, with the dev scores of their mean probability."""
     with write_folder(output) as folder:
         if len(folders) == 1:
             shutil.copytree(folders[0], folder, dirs_exist_ok=True)
             return
         names = [f"member-{number}" for number in range(1, len(folders) + 1)]
+        factors = []
         for source, name in zip(folders, names, strict=True):
             shutil.copytree(source, folder / name)
-        scores = _ensemble_scores(folders, dev)
-        card = ensemble_card(names, scores)
-        write_ensemble(folder, names, scores, card, adhominem.__version__)
-
-
-def _ensemble_scores(folders: list[Path], dev: Mapping[str, PackedCorpus]) -> dict[str, Any]:
-    """The dev scores of the mean of the members' probabilities."""
-    scores = {}
-    for name, pairs in dev.items():
-        assert pairs.same_author is not None
-        probabilities = []
-        for folder in folders:
-            with np.load(folder.parent / "dev.npz", allow_pickle=False) as by_set:
-                probabilities.append(probability_same_author(by_set[name]))
-        scores[name] = table_row(ensemble_probability(probabilities), pairs.same_author)
-    return scores
+            with np.load(source.parent / "dev.npz", allow_pickle=False) as by_set:
+                factors.append(dict(by_set))
+        scores = {}
+        for name, pairs in dev.items():
+            assert pairs.same_author is not None
+            probabilities = [probability_same_author(by_set[name]) for by_set in factors]
+            scores[name] = table_row(ensemble_probability(probabilities), pairs.same_author)
+        write_ensemble(folder, names, scores, ensemble_card(names, scores))
 
 
 @dataclass(frozen=True)
@@ -299,30 +284,27 @@ def make_ensemble(
         raise OptionError("an ensemble without members; expected at least one")
     if corpus is None:
         check_members(models)
-    names = _names([model.folder for model in models])
+    names = [real_path(model.folder).name for model in models]
+    if len(set(names)) < len(names):
+        names = [f"member-{number}" for number in range(1, len(names) + 1)]
+    kept = [file for file in LAYOUT if file.kept and not file.top_level]
     with noting_inputs(), write_folder(output) as folder, watch("fitting") as on_documents:
         for model, files, name in zip(models, sources, names, strict=True):
             (folder / name).mkdir()
-            for file in (file for file in LAYOUT if file.kept and files.has(file)):
+            for file in filter(files.has, kept):
                 with reading(model.folder, file.name):
                     (folder / name / file.name).write_bytes(files.read(file))
             if corpus is not None:
                 write_genres(folder / name, fit_genres(model, corpus, on_documents))
-        listed = [training_authors(model.folder) for model in models]
-        shared, times = Counter(listed).most_common(1)[0]
-        if None in listed or 2 * times <= len(listed):
-            shared = None
-        if shared is not None:  # of most members: once, for all without another list
+        authors = [training_authors(model.folder) for model in models]
+        shared, times = Counter(authors).most_common(1)[0]
+        if shared is not None and None not in authors and 2 * times > len(authors):
+            # Most members have this list: it is written once, for all without another.
             (folder / AUTHORS.name).write_text(shared, "utf-8")
-        for name, authors in zip(names, listed, strict=True):
-            if authors is not None and authors != shared:
-                (folder / name / AUTHORS.name).write_text(authors, "utf-8")
-        write_ensemble(folder, names, {}, ensemble_card(names, {}, about), adhominem.__version__)
+        else:
+            shared = None
+        for name, of_member in zip(names, authors, strict=True):
+            if of_member is not None and of_member != shared:
+                (folder / name / AUTHORS.name).write_text(of_member, "utf-8")
+        write_ensemble(folder, names, {}, ensemble_card(names, {}, about))
     return Ensemble(output, tuple(names))
-
-
-def _names(folders: Sequence[Path]) -> list[str]:
-    names = [real_path(folder).name for folder in folders]
-    if len(set(names)) == len(names):
-        return names
-    return [f"member-{number}" for number in range(1, len(names) + 1)]

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import adhominem
 from adhominem.arrays import Array32, FloatArray, IntArray
 from adhominem.errors import OptionError
 from adhominem.evaluation.figures import draw_entropy_curves
@@ -31,18 +30,8 @@ from adhominem.paper.word_vectors import read_word_vectors
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.vocabulary import UNKNOWN, Vocabulary
 from adhominem.text.writing import write_folder
-from adhominem.training.checkpoint import (
-    Event,
-    Journal,
-    Progress,
-    Task,
-    Weights,
-    has_checkpoint,
-    load_checkpoint,
-    read_progress,
-    save_checkpoint,
-    weights_of,
-)
+from adhominem.training import checkpoint
+from adhominem.training.checkpoint import Event, Journal, Progress, Task, Weights, weights_of
 from adhominem.training.fit_genres import (
     fit_typicality,
     genre_documents,
@@ -60,7 +49,7 @@ def train_member(task: Task[Config]) -> Path:
         )
     done = task.folder / "model"
     if distributed.from_first(done.exists()):
-        read_progress(task.folder, task.fingerprint())
+        checkpoint.read_progress(task.folder, task.fingerprint())
         return done
     run = _NetworkRun(task)
     try:
@@ -109,37 +98,30 @@ class _NetworkRun:
         config, corpus = task.config, task.corpus
         counts = corpus.count_types(range(len(corpus)))
         self.vocabulary = Vocabulary.build(corpus.types, counts, config.data.vocabulary)
-        self.dev = {name: self._data(pairs, task.device) for name, pairs in task.dev.items()}
+        self.dev = {name: self._data(pairs) for name, pairs in task.dev.items()}
         torch.manual_seed(config.training.seed)
-        self.model = SiameseModel(
-            len(self.vocabulary.token_types),
-            len(self.vocabulary.characters),
-            config.encoder,
-            config.loss,
-        )
-        if config.encoder.word_vectors:
-            self.model.network.start_with(
-                read_word_vectors(
-                    config.encoder.word_vectors, self.vocabulary, config.encoder.word_vector_size
-                )
-            )
-        self.data = self._data(corpus, task.device)
+        sizes = len(self.vocabulary.token_types), len(self.vocabulary.characters)
+        self.model = SiameseModel(*sizes, config.encoder, config.loss)
+        if path := config.encoder.word_vectors:
+            size = config.encoder.word_vector_size
+            self.model.network.start_with(read_word_vectors(path, self.vocabulary, size))
+        self.data = self._data(corpus)
         self.trainer = Trainer(self.model, self.data, config.data, config.training, task.device)
         self.progress = Progress(fingerprint=task.fingerprint())
         self.best: Weights = {}
         self.journal: Journal | None = None  # of the first process alone
         self._saved_at = time.monotonic()
 
-    def _data(self, corpus: PackedCorpus, device: torch.device) -> DeviceCorpus:
-        data = self.task.config.data
-        return DeviceCorpus(
-            corpus, self.vocabulary, data.windows, device, with_topics=data.knows_topics
-        )
+    def _data(self, corpus: PackedCorpus) -> DeviceCorpus:
+        data, device = self.task.config.data, self.task.device
+        topics = data.knows_topics
+        return DeviceCorpus(corpus, self.vocabulary, data.windows, device, with_topics=topics)
 
     def train(self) -> None:
-        folder = self.task.folder
-        if distributed.from_first(has_checkpoint(folder)):
-            self.progress, self.best = load_checkpoint(
+        """Train from the last checkpoint, or from the first step, to the end."""
+        folder, training = self.task.folder, self.task.config.training
+        if distributed.from_first(checkpoint.has_checkpoint(folder)):
+            self.progress, self.best = checkpoint.load_checkpoint(
                 folder, self.model, self.trainer.optimiser, self.progress.fingerprint
             )
             distributed.wait()  # until all have read what the first one will replace
@@ -148,12 +130,11 @@ class _NetworkRun:
         if distributed.rank() == 0:
             folder.mkdir(parents=True, exist_ok=True)
             self.journal = Journal(folder, self.progress.log_lines)
-        while self.progress.epoch < self.task.config.training.epochs and not self._stop_early():
+        while self.progress.epoch < training.epochs:
+            without_better = self.progress.epoch - 1 - self.progress.best_epoch
+            if self.dev and without_better >= training.patience:
+                break
             self._epoch()
-
-    def _stop_early(self) -> bool:
-        waited = self.progress.epoch - 1 - self.progress.best_epoch
-        return bool(self.dev) and waited >= self.task.config.training.patience
 
     def _epoch(self) -> None:
         rate = 0.0
@@ -175,8 +156,7 @@ class _NetworkRun:
     def _epoch_event(self, rate: float) -> Event:
         """The losses and dev scores of an epoch; its weights are kept if they are the best."""
         progress = self.progress
-        scored = {name: score_pairs(self.model, pairs) for name, pairs in self.dev.items()}
-        scores = {name: summarise(pair_scores) for name, pair_scores in scored.items()}
+        scores = {name: summarise(score_pairs(self.model, data)) for name, data in self.dev.items()}
         scores = distributed.from_first(scores)
         # Evaluated by what was learnt.
         measure = "cosine_auc" if self.task.config.loss.by_cosine else "bayes_factor_auc"
@@ -202,7 +182,7 @@ class _NetworkRun:
 
     def _save(self) -> None:
         if distributed.rank() == 0:
-            save_checkpoint(
+            checkpoint.save_checkpoint(
                 self.task.folder, self.model, self.trainer.optimiser, self.best, self.progress
             )
         self._saved_at = time.monotonic()
@@ -214,7 +194,7 @@ class _NetworkRun:
     def write(self, done: Path, log: list[Event]) -> None:
         """Write the best weights as a model folder, with the log and the entropy curves."""
         task, best_epoch = self.task, self.progress.best_epoch
-        scores = log[best_epoch]["dev"]
+        config, corpus, scores = task.config, task.corpus, log[best_epoch]["dev"]
         self.model.load_state_dict(self.best)
         dev = {name: score_pairs(self.model, pairs) for name, pairs in self.dev.items()}
         factors = {name: scored.log_bayes_factor for name, scored in dev.items()}
@@ -222,24 +202,20 @@ class _NetworkRun:
         with write_folder(done) as folder:
             write_model(
                 folder,
-                config=task.config,
+                config=config,
                 vocabulary=self.vocabulary,
                 weights={name: value.numpy() for name, value in self.best.items()},
                 scores=scores,
-                card=model_card(
-                    task.config, self.vocabulary, task.corpus.description, scores, best_epoch
-                ),
-                version=adhominem.__version__,
+                card=model_card(config, self.vocabulary, corpus.description, scores, best_epoch),
             )
-            write_training_authors(folder, task.corpus.labels.author_names)
-            documents = reference_documents(len(task.corpus))
-            unknown = self.vocabulary.token_ids(task.corpus.types) == UNKNOWN  # (types,)
+            write_training_authors(folder, corpus.labels.author_names)
+            documents = reference_documents(len(corpus))
+            unknown = self.vocabulary.token_ids(corpus.types) == UNKNOWN  # (types,)
             levs = self._levs(documents)
-            write_typicality(folder, fit_typicality(task.corpus, documents, levs, unknown))
-            if task.config.loss.by_cosine:
-                documents = genre_documents(task.corpus, task.config.lev_size)
-                genres = genres_of(task.corpus, self._levs(documents), documents)
-                write_genres(folder, genres)
+            write_typicality(folder, fit_typicality(corpus, documents, levs, unknown))
+            if config.loss.by_cosine:
+                documents = genre_documents(corpus, config.lev_size)
+                write_genres(folder, genres_of(corpus, self._levs(documents), documents))
             shutil.copy(task.folder / "log.jsonl", folder / "training.jsonl")
             if (task.folder / "tensorboard").exists():
                 shutil.copytree(task.folder / "tensorboard", folder / "tensorboard")
@@ -250,5 +226,5 @@ class _NetworkRun:
             )
 
     def _levs(self, documents: IntArray) -> Array32:
-        """(documents, lev_size): the LEVs of training texts, computed as at inference."""
+        """The LEVs (documents, lev_size) of training texts, computed as at inference."""
         return encode_documents(self.model, self.data, documents).cpu().numpy()

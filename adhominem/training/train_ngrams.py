@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from functools import cache, reduce
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-import adhominem
 from adhominem.arrays import Array32, FloatArray
 from adhominem.errors import CheckpointError
 from adhominem.evaluation.pan import auc
@@ -47,9 +45,11 @@ def train_ngrams(task: Task[NgramConfig], output: Path) -> None:
 
 
 class _NgramRun:
+    """A run in a folder with the result (.npy) and the evaluations (.jsonl) of each stage."""
+
     def __init__(self, task: Task[NgramConfig]) -> None:
-        self.task, self.config, corpus = task, task.config, task.corpus
-        self._log = task.folder / "log.jsonl"
+        self.task, self.config = task, task.config
+        self._logs: list[Path] = []  # of the stages so far
         task.folder.mkdir(parents=True, exist_ok=True)
         path, fingerprint = task.folder / "fingerprint.txt", task.fingerprint()
         if path.exists() and path.read_text("utf-8") != fingerprint:
@@ -60,9 +60,8 @@ class _NgramRun:
         with write_whole(path) as file:
             file.write(fingerprint)
         self.table = self._table()
-        self._log.touch()  # without dev there are no evaluations
         self.trainer = NgramTrainer(
-            corpus, task.dev, self.table, self.config.training, task.device, auc, self._hear
+            task.corpus, task.dev, self.table, self.config.training, task.device, auc, self._hear
         )
 
     def _table(self) -> NgramTable:
@@ -72,14 +71,13 @@ class _NgramRun:
         tokens = np.asarray(corpus.tokens)
         if training.table_sample:
             samples = samples_of(corpus.labels, training.table_sample, training.seed)
-            chosen = np.zeros(len(corpus), dtype=bool)
-            chosen[np.concatenate(samples)] = True
-            documents, tokens = documents[chosen[documents]], tokens[chosen[documents]]
+            chosen = np.isin(documents, np.concatenate(samples))
+            documents, tokens = documents[chosen], tokens[chosen]
         return NgramTable.build(corpus.types, tokens, documents, self.config.ngrams)
 
     def _hear(self, event: Event) -> None:
         if event["event"] == "dev":
-            with open(self._log, "a", encoding="utf-8") as file:
+            with open(self._logs[-1], "a", encoding="utf-8") as file:
                 file.write(json.dumps(event) + "\n")
         self.task.on_event(event)
 
@@ -104,35 +102,29 @@ class _NgramRun:
         return {"weights": weights, "projection": whole, "projection_scale": scale}
 
     def _stage(self, name: str, learn: Callable[[int], torch.Tensor]) -> Array32:
-        """The mean of a stage's runs."""
+        """The mean of a stage's runs. Each is kept on disk: after a stop it is not repeated."""
         runs = self.config.training.runs
-        total: Array32 = reduce(np.add, (self._run(name, run, learn) for run in range(runs)))
-        return total / np.float32(runs)
 
-    def _run(self, name: str, run: int, learn: Callable[[int], torch.Tensor]) -> Array32:
-        """The result of a run of a stage, kept on disk: after a stop it is not repeated."""
-        path = self.task.folder / f"{name}-{run}.npy"
-        if not path.exists():
-            self._forget(self.trainer.title(name, run))
-            learnt = learn(run).float().cpu().numpy()
-            with replaced_file(path) as partial, open(partial, "wb") as file:
-                np.save(file, learnt)
-        return np.asarray(np.load(path))
+        def learnt(run: int) -> Array32:
+            path = self.task.folder / f"{name}-{run}.npy"
+            self._logs.append(path.with_suffix(".jsonl"))
+            if not path.exists():
+                self._logs[-1].unlink(missing_ok=True)  # of a run that was stopped
+                array = learn(run).float().cpu().numpy()
+                with replaced_file(path) as partial, open(partial, "wb") as file:
+                    np.save(file, array)
+            return np.asarray(np.load(path))
+
+        total: Array32 = reduce(np.add, map(learnt, range(runs)))
+        return total / np.float32(runs)
 
     def _evaluate_mean(self, weights: torch.Tensor, levs: Forms) -> None:
         """Evaluate the mean of several runs on dev; a single run has been evaluated before."""
         runs = self.config.training.runs
-        title = f"mean of {runs} runs"
         if runs > 1 and self.task.dev:
-            self._forget(title)
-            self.trainer.evaluate(weights, levs, stage=title)
-
-    def _forget(self, title: str) -> None:
-        """Remove a stage that starts over from the log; a crash may have left half a line."""
-        lines = self._log.read_text("utf-8").splitlines(keepends=True)
-        whole = [line for line in lines if line.endswith("\n")]
-        with write_whole(self._log) as file:
-            file.writelines(line for line in whole if json.loads(line)["stage"] != title)
+            self._logs.append(self.task.folder / "mean.jsonl")
+            self._logs[-1].unlink(missing_ok=True)
+            self.trainer.evaluate(weights, levs, stage=f"mean of {runs} runs")
 
     def _importance(self, weights: torch.Tensor) -> FloatArray:
         """(columns,): the variance of each weighted n-gram within corpora."""
@@ -144,30 +136,27 @@ class _NgramRun:
 
     def write(self, folder: Path, weights: Arrays) -> None:
         """Write the model into an existing folder."""
-        corpus = self.task.corpus
-        evaluations = [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
+        corpus, config, table = self.task.corpus, self.config, self.table
+        # Without dev there are no evaluations.
+        log = "".join(path.read_text("utf-8") for path in self._logs if path.exists())
+        evaluations = [json.loads(line) for line in log.splitlines()]
         last = [row for row in evaluations if row["stage"] == evaluations[-1]["stage"]]
         best: Event = max(last, key=lambda row: float(row["dev_auc"]), default={"dev": {}})
         scores = {name: {"auc": value} for name, value in best["dev"].items()}
+        card = ngram_card(config, table, corpus.description, scores)
         write_ngram_model(
-            folder,
-            config=self.config,
-            table=self.table,
-            weights=weights,
-            scores=scores,
-            card=ngram_card(self.config, self.table, corpus.description, scores),
-            version=adhominem.__version__,
+            folder, config=config, table=table, weights=weights, scores=scores, card=card
         )
         model = NgramModel(
-            config=self.config, table=self.table, weights=weights, scores=scores, folder=folder
+            config=config, table=table, weights=weights, scores=scores, folder=folder
         )
         levs, documents = training_levs(model, corpus)
         write_genres(folder, genres_of(corpus, levs, documents))
         write_training_authors(folder, corpus.labels.author_names)
-        if self.config.form == "projection":
-            known = set(self.table.tokens)
+        if config.form == "projection":
+            known = set(table.tokens)
             unknown = np.array([token_type not in known for token_type in corpus.types])
             chosen = reference_documents(len(levs))
             typicality = fit_typicality(corpus, documents[chosen], levs[chosen], unknown)
             write_typicality(folder, typicality)
-        shutil.copy(self._log, folder / "training.jsonl")
+        (folder / "training.jsonl").write_text(log, "utf-8")

@@ -112,7 +112,7 @@ def test_each_network_has_its_own_tokens(small_run: SmallRun, tmp_path: Path) ->
     settings = json.loads(config.read_text("utf-8"))
     settings["config"]["data"]["normaliser"]["steps"] = []
     config.write_text(json.dumps(settings), "utf-8")
-    write_ensemble(tmp_path, ["one", "two"], {}, "", "0")
+    write_ensemble(tmp_path, ["one", "two"], {}, "")
     # a soft hyphen and curly quotes, which the first network alone does away with
     texts = [f"it was \u201cthe\u201d a\u00adnd of {'he ' * at}in" for at in range(1, 4)]
     corpus = write_rows(tmp_path / "texts.jsonl", [{"text": text} for text in texts])

@@ -114,7 +114,7 @@ def make_ensemble(folder: Path, member: Path, names: list[str]) -> Path:
     for name in names:
         shutil.copytree(member, folder / name)
     scores = {"dev": {"auc": 0.5}}
-    write_ensemble(folder, names, scores, ensemble_card(names, scores), "1")
+    write_ensemble(folder, names, scores, ensemble_card(names, scores))
     return folder
 
 

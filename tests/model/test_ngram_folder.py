@@ -15,7 +15,7 @@ from conftest import NgramRun, rich_rows
 from safetensors.numpy import load_file, save_file
 from test_folder import change, halve
 
-from adhominem import load
+from adhominem import __version__, load
 from adhominem.errors import ModelError
 from adhominem.model.folder import model_hash, read_models, read_scores
 from adhominem.model.member import NgramModel
@@ -50,7 +50,6 @@ def test_what_is_written_is_read_again(ngram_run: NgramRun, tmp_path: Path) -> N
         weights=model.weights,
         scores={"dev": {"auc": 0.75}},
         card="# A card ✓",
-        version="1.2.3",
     )
     shutil.copy(ngram_run.folder / "styles.safetensors", tmp_path)
     again = read_one(tmp_path)
@@ -67,7 +66,7 @@ def test_what_is_written_is_read_again(ngram_run: NgramRun, tmp_path: Path) -> N
         assert value.dtype == model.weights[name].dtype
     assert again.scores == read_scores(tmp_path) == {"dev": {"auc": 0.75}}
     assert (tmp_path / "README.md").read_text("utf-8") == "# A card ✓"
-    assert json.loads((tmp_path / "config.json").read_text())["adhominem"] == "1.2.3"
+    assert json.loads((tmp_path / "config.json").read_text())["adhominem"] == __version__
 
 
 def test_a_model_that_was_moved_gives_the_same_levs_and_scores(

@@ -309,7 +309,9 @@ def test_a_run_stopped_in_and_between_its_stages_ends_as_one_that_was_not(
         with pytest.raises(KeyboardInterrupt):
             again(ngram_run, output, resume=True, on_event=stop_at(*moment))
         learnt.append({path.stem for path in work.glob("*.npy")})
-        with open(work / "log.jsonl", "a") as file:  # as a machine that crashed would leave it
+        with open(
+            work / f"{moment[1]}-0.jsonl", "a"
+        ) as file:  # as a machine that crashed would leave it
             file.write('{"event": "dev", "stage": "wei')
     assert learnt == [set(), {"weights-0"}, {"weights-0"}]
     with monkeypatch.context() as patch:

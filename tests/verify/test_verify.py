@@ -75,7 +75,7 @@ def ensemble(small_run: SmallRun, tmp_path_factory: pytest.TempPathFactory) -> P
     weights = load_file(folder / "two" / "model.safetensors")
     weights["two_covariance.between_author_factor"] *= 1.5
     save_file(weights, folder / "two" / "model.safetensors")
-    write_ensemble(folder, ["one", "two"], {}, "", "0")
+    write_ensemble(folder, ["one", "two"], {}, "")
     return folder
 
 

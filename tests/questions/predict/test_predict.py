@@ -176,7 +176,7 @@ def test_an_ensemble_predicts(model: Path, tmp_path: Path, pairs: Path) -> None:
 
     for name in ("one", "two"):
         copytree(model, tmp_path / "both" / name)
-    write_ensemble(tmp_path / "both", ["one", "two"], {}, "", "0")
+    write_ensemble(tmp_path / "both", ["one", "two"], {}, "")
     predict(tmp_path / "both", pair_rows(pairs), tmp_path / "both.jsonl")
     predict(model, pair_rows(pairs), tmp_path / "one.jsonl")
     assert_equal(read(tmp_path / "both.jsonl"), read(tmp_path / "one.jsonl"))
