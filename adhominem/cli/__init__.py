@@ -31,7 +31,6 @@ from adhominem.cli import (
     index,
     models,
     options,
-    problems,
 )
 from adhominem.errors import AdHominemError, InputError
 from adhominem.harmless import one_line
@@ -162,7 +161,7 @@ for _command in (
     asking.QuestionCommand("report", _MAX_BYTES),
     asking.QuestionCommand("check-report", _MAX_BYTES),
     answers.predict,
-    problems.attribute,
+    answers.attribute,
     corpora.encode,
     corpora.attention,
     asking.QuestionCommand("map", _MAX_BYTES),

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from adhominem.jobs.run import Unit
-    from adhominem.questions.question import Page
+    from adhominem.questions.question import Page, Styled
+    from adhominem.questions.question import Table as TableOfLines
     from adhominem.verify.cautions import Caution
 
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
@@ -185,15 +186,7 @@ def print_answer(
     page: Page[Any], result: Any, values: Mapping[str, Any], outputs: Sequence[Path]
 ) -> None:
     """What a page shows, for a terminal; `values` are the options of the command."""
-    from adhominem.questions.question import Styled
-
-    for line in page.lines(result, values):
-        if isinstance(line, str):
-            say(line)
-        elif isinstance(line, Styled):
-            show(line.text, line.style)
-        else:
-            print_table(line.title, line.columns, line.rows)
+    print_lines(page.lines(result, values))
     if outputs:
         say(f"Written  {', '.join(map(str, outputs))}")
     warn(page.warnings(result))
@@ -229,6 +222,19 @@ def _upright(head: Sequence[str], row: Sequence[str]) -> Iterator[list[str]]:
     """A row of a table as lines: its name, and below it each number with what it is."""
     yield [row[0], ""]
     yield from ([f"  {name}", cell] for name, cell in zip(head[1:], row[1:], strict=True))
+
+
+def print_lines(lines: Iterable[str | Styled | TableOfLines]) -> None:
+    """A result for people: lines and tables."""
+    from adhominem.questions.question import Styled
+
+    for line in lines:
+        if isinstance(line, str):
+            say(line)
+        elif isinstance(line, Styled):
+            show(line.text, line.style)
+        else:
+            print_table(line.title, line.columns, line.rows)
 
 
 @contextmanager
