@@ -47,7 +47,7 @@ def check_sides(values: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoSides(Question):
+class OfTwoSides(Question):
     """Two sides, and the prior that belongs to the case."""
 
     runs_on: ClassVar[tuple[str, ...]] = ("device",)
@@ -80,7 +80,7 @@ class TwoSides(Question):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SameWriter(TwoSides):
+class SameWriter(OfTwoSides):
     """Were two texts written by the same person, and how strong is the evidence?"""
 
     name: ClassVar[str] = "verify"
@@ -100,7 +100,7 @@ class SameWriter(TwoSides):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WhatSpeaks(TwoSides):
+class WhatSpeaks(OfTwoSides):
     """Show where the model looked, and what speaks for or against one author."""
 
     name: ClassVar[str] = "explain"
