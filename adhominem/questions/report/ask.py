@@ -59,11 +59,11 @@ def _check_sides(values: Mapping[str, Any]) -> None:
     check_sides(values)
     several = bool(values.get("candidates"))
     if several == (values.get("second") is not None):
-        raise OptionError("give either SECOND, or each candidate by --candidate")
+        raise OptionError("expected either SECOND, or each candidate by --candidate")
     kind = "on two sides" if several else "with --candidate"
     for name, option in (_OF_TWO_SIDES if several else _OF_CANDIDATES).items():
         if values.get(name) not in (None, "", ()):
-            raise OptionError(f"{option} is for a report {kind}")
+            raise OptionError(f"{option} is for a report {kind}; leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)
