@@ -116,10 +116,10 @@ def drawn_shard(real: Path, output: Path, number: int) -> Shard:
             "topics": nothing,
             "sketches": nothing,  # nothing is shared
         },
+        packed,
         rng.integers(0, 256, (SHARD, DIGEST_BYTES), np.uint8),
         np.ones(SHARD, np.uint8),
         np.zeros(SHARD, np.uint8),
-        packed,
         np.sum(parts, axis=0),
     )
     name = f"texts-{900_000 + number:06}.safetensors"

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from adhominem.arrays import Levs, joined
 from adhominem.errors import IndexFolderError, InputError, OptionError
 from adhominem.index.approximate import ApproximateScorer
-from adhominem.index.codes import SAMPLE, Coder, read_coder
+from adhominem.index.codes import SAMPLE, CodedTexts, Coder, read_coder
 from adhominem.index.files import (
     MANIFEST,
     Manifest,
@@ -212,7 +212,7 @@ def _summed(
         counted[row] = key not in known_keys
         known_keys.add(key)
     sums = sum_of(levs.levs(np.flatnonzero(counted)))
-    return ShardTexts(strings, digests, counted, foreign.astype(np.uint8), levs, sums)
+    return ShardTexts(strings, levs, digests, counted, foreign.astype(np.uint8), sums)
 
 
 def _with_shard(folder: Path, manifest: Manifest, texts: ShardTexts) -> Manifest:
@@ -232,22 +232,22 @@ def removed(
     """
     store = Store(folder, manifest)
     by_name: dict[str, set[int]] = {name: set() for name in manifest.removing}
-    for begin, texts in zip(store.begins.tolist(), store.shards, strict=False):
-        rows = zip(texts.strings["ids"].all(), texts.strings["authors"].all(), strict=True)
-        for number, id_and_author in enumerate(rows, start=begin):
-            for name in id_and_author:
-                by_name.setdefault(name, set()).add(number)
+    for number, names in enumerate(
+        zip(store.strings("ids"), store.strings("authors"), strict=True)
+    ):
+        for name in names:
+            by_name.setdefault(name, set()).add(number)
     gone, removing = set[int](), set[str]()
     for name in ids:
         plain_or_hashed = {name} if key is None else {name, hashed(name, key)}
-        names = {name for name in plain_or_hashed if name and name in by_name}
-        if not names:
+        known = {name for name in plain_or_hashed if name and name in by_name}
+        if not known:
             raise InputError(
                 f"no text of the index has the id or the author '{name}'; nothing was removed. If "
                 "an earlier run has removed it, it is gone; otherwise, correct the name"
             )
-        gone = gone.union(*(by_name[name] for name in names))
-        removing |= names
+        gone = gone.union(*(by_name[name] for name in known))
+        removing |= known
     count, manifest = len(gone), replace(manifest, removing=tuple(sorted(removing)))
     if gone <= {*manifest.removed}:
         return manifest, count
@@ -335,14 +335,13 @@ def with_coder(store: Store, verifier: Verifier, population: Population) -> tupl
 
 def with_codes(store: Store, at: int, shard: Shard, coder: Coder, sha256_of_coder: str) -> Shard:
     """A shard with the codes of its texts, which are written here."""
-    parts: dict[str, list[npt.NDArray[Any]]] = {}
+    batches = []
     for begin in range(0, shard.texts, _AT_ONCE):
         rows = np.arange(begin, min(begin + _AT_ONCE, shard.texts))
         levs = store.levs(rows + store.begins[at])
         points = coder.approximate.points(levs)
-        for name, array in {"codes": coder.codes(levs, points), **points.arrays()}.items():
-            parts.setdefault(name, []).append(array)
-    arrays = {name: np.concatenate(several) for name, several in parts.items()}
+        batches.append(CodedTexts(**vars(points), codes=coder.codes(levs, points)))
     stem = shard.levs.name.removesuffix(".safetensors").replace("texts", "codes")
     name = f"{stem}-{sha256(sha256_of_coder.encode()).hexdigest()[:4]}.safetensors"
+    arrays = CodedTexts.joined(batches).arrays()
     return replace(shard, codes=write_arrays(store.folder, name, arrays))
