@@ -19,7 +19,7 @@ from adhominem.arrays import AnyFloats, Array32, BoolArray, FloatArray, IntArray
 from adhominem.ngrams.counter import NgramCounter
 from adhominem.ngrams.table import NgramTable
 from adhominem.ngrams.together import NgramsTogether, parts_of
-from adhominem.text.tokenizer import Numbered
+from adhominem.text.lexicon import Numbered
 
 Weights = Mapping[str, npt.NDArray[np.generic]]
 

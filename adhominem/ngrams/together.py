@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import AnyFloats, Array32, IntArray, SparseRows, joined
 from adhominem.ngrams.counter import NgramCounter, TypePlaces
-from adhominem.text.tokenizer import Numbered
+from adhominem.text.lexicon import Numbered
 
 if TYPE_CHECKING:
     from adhominem.ngrams.encoder import NgramEncoder

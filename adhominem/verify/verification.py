@@ -14,7 +14,7 @@ from adhominem.records import with_schema
 from adhominem.score.calibration import Conditions
 from adhominem.score.decision import Decision, VerbalScale, decide, probability_same_author
 from adhominem.verify.cautions import Caution, ExaminedText, cautions_of
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 
 if TYPE_CHECKING:
     from adhominem.verify.verifier import Verifier
@@ -148,7 +148,7 @@ class Verification:
 
 def verification_of(
     verifier: Verifier,
-    comparison: Comparison,
+    comparison: ComparedSides,
     prior_same_author: float = 0.5,
     delta: float = 0.125,
     scale: VerbalScale | None = None,
@@ -156,18 +156,23 @@ def verification_of(
     """The verification of a comparison, in numbers and in words: see `Verifier.verify`."""
     population, scored, scorer = comparison.population, comparison.scored, verifier.scorer
     first, second = comparison.levs
-    whole = joined(comparison.levs)
     factor = float(scored.log_bayes_factor[0])
     probability = float(probability_same_author(factor, prior_same_author))
+    conditions = scorer.conditions([first], [second], comparison.used)
     scale = scale or VerbalScale()
     bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
+    sentence = scale.sentence(factor / _LOG_10)
+    reach = scale.reach(*bounds) if scored.calibrated else ""
+    whole = joined(comparison.levs)
+    texts, count = comparison.texts, len(comparison.sides[0])
+    tokens = [text.tokens(verifier.lead) for text in texts]
     examined = verifier.examine(
-        [text.exhibit for text in comparison.texts],
-        [text.tokens(verifier.lead).tokens for text in comparison.texts],
+        [text.exhibit for text in texts],
+        [words.tokens for words in tokens],
         whole,
-        [text.copies for text in comparison.texts],
+        [text.copies for text in texts],
     )
-    sides = examined[: len(first)], examined[len(first) :]
+    sides = examined[:count], examined[count:]
     likeness = None  # where the model cannot say
     if verifier.lead.typicality is not None and verifier.lead.genres is not None:
         most = max(text.atypicality for text in examined)
@@ -194,15 +199,14 @@ def verification_of(
         reason += f", with the prior {prior_same_author:g}"
     if not scored.calibrated and decided.decision is not Decision.UNDECIDED:
         reason += ", by a model that is not calibrated"
-    sentence = scale.sentence(factor / _LOG_10)
     return Verification(
         log_bayes_factor=factor,
         log10_bayes_factor=factor / _LOG_10,
         verbal=f"No statement is made: {reason}." if obstacles else sentence,
         lower_bound=bounds[0] if scored.calibrated else None,
         upper_bound=bounds[1] if scored.calibrated else None,
-        conditions=in_words(scorer.conditions([first], [second], comparison.used)),
-        reach=scale.reach(*bounds) if scored.calibrated else "",
+        conditions=in_words(conditions),
+        reach=reach,
         probability_same_author=probability,
         prior_same_author=prior_same_author,
         decision=decided.decision.value,

@@ -18,7 +18,8 @@ from adhominem.ngrams import together as together_module
 from adhominem.ngrams.encoder import NgramEncoder, eight_bits, shared_dimensions
 from adhominem.ngrams.table import NgramOptions
 from adhominem.ngrams.together import NgramsTogether
-from adhominem.text.tokenizer import Lexicon, Numbered, Tokenizer
+from adhominem.text.lexicon import Lexicon, Numbered
+from adhominem.text.tokenizer import Tokenizer
 
 TEXTS = [row["text"].split() for row in rich_rows("notes", 5, 4)]
 SMALL = NgramOptions(

@@ -88,7 +88,6 @@ def _search_facts(result: SearchResult) -> dict[str, str]:
 
 def _search_values(result: SearchResult) -> dict[str, Any]:
     return {
-        "version": result.version,
         "note": NOT_A_VERDICT,
         "facts": _search_facts(result),
         "searched": [(one, _hits(one)) for one in result.searched],
@@ -181,6 +180,7 @@ def _link_lines(links: Links, values: Mapping[str, Any]) -> Iterator[str | Table
 
 LINK_PAGE: Page[Links] = Page(
     name="links",
+    template="links.html",
     styles=SEARCH_STYLES,
     title=lambda links: "Accounts that may be one person",
     values=_link_values,

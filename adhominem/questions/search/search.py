@@ -16,7 +16,7 @@ from adhominem.index.build import digest_of
 from adhominem.index.searcher import Chance, Scored, Searcher
 from adhominem.index.store import Store
 from adhominem.pairs.passages import sketch, without_shared
-from adhominem.questions.rank.ranking import NO_STATEMENT
+from adhominem.questions.rank.evidence import NO_STATEMENT
 from adhominem.records import with_schema
 from adhominem.score.decision import VerbalScale, probability_same_author
 from adhominem.text.exhibits import Exhibit, with_text
