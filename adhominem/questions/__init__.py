@@ -33,6 +33,7 @@ QUESTIONS = {
     "cluster": ("cluster.HowManyWriters", "How many people wrote these texts, and who wrote what?"),
     "contrast": ("contrast.WhatDiffers", "What sets one person's texts apart from another's?"),
     "search": ("search.WhoElse", "Which texts of an index may be by the author of a text?"),
+    "link": ("search.WhichAccounts", "Which accounts of an index may be one person?"),
 }
 
 

@@ -17,7 +17,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
 from types import NoneType
-from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 from markupsafe import Markup
 
@@ -29,6 +29,7 @@ from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.pairs.passages import without_recurring
 from adhominem.records import Options, notes_of, settings_of, with_schema
 from adhominem.render.templates import markup, render_page
+from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, read_exhibits
 from adhominem.text.files import Document, check_not_read, name_of, noting_inputs, readable_name
@@ -187,6 +188,16 @@ class Input:
             name = name_of(paths) if self.is_corpus else str(paths)
             texts = self.drawn(documents, name, most, settings.get("seed", 0), on_documents)
         return replace(texts, path=str(paths), unread=len(run.skipped or ()) - before)
+
+
+OwnScale = Annotated[
+    VerbalScale | None,
+    Input(
+        option="--scale",
+        option_help="A verbal scale of your own, as JSON.",
+        reads=VerbalScale.read,
+    ),
+]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,16 @@ from typing import Annotated, Any, ClassVar, Self
 from adhominem.errors import OptionError
 from adhominem.evaluation.study import ValidationStudy, read_study
 from adhominem.jobs.run import Run
-from adhominem.questions.question import Input, Output, Page, Question, Side, Texts, answer_files
+from adhominem.questions.question import (
+    Input,
+    Output,
+    OwnScale,
+    Page,
+    Question,
+    Side,
+    Texts,
+    answer_files,
+)
 from adhominem.questions.report.candidates import (
     AnyReport,
     CandidatesReport,
@@ -30,7 +39,7 @@ from adhominem.questions.report.report import (
     make_report,
     report_date,
 )
-from adhominem.questions.verify.ask import OwnScale, RelevantPopulation, check_sides
+from adhominem.questions.verify.ask import RelevantPopulation, check_sides
 from adhominem.records import Offered, OneOf, Within
 from adhominem.score.decision import VerbalScale
 from adhominem.text.exhibits import Exhibit

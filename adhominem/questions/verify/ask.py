@@ -9,9 +9,17 @@ from typing import Annotated, Any, ClassVar
 
 from adhominem.errors import OptionError
 from adhominem.jobs.run import Run
-from adhominem.questions.question import Input, Output, Page, Question, Side, Texts, answer_files
+from adhominem.questions.question import (
+    Input,
+    Output,
+    OwnScale,
+    Page,
+    Question,
+    Side,
+    Texts,
+    answer_files,
+)
 from adhominem.records import Offered, OneOf, Within
-from adhominem.score.decision import VerbalScale
 from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
@@ -28,14 +36,6 @@ RelevantPopulation = Annotated[
         option="--population",
         option_help="Texts of the same genre by anybody: a folder, or a file of texts or pairs.",
         is_servers=True,
-    ),
-]
-OwnScale = Annotated[
-    VerbalScale | None,
-    Input(
-        option="--scale",
-        option_help="A verbal scale of your own, as JSON.",
-        reads=VerbalScale.read,
     ),
 ]
 
