@@ -156,7 +156,7 @@ def _copies(
         cautions.append(
             caution(
                 "repeated_disputed",
-                "disputed texts that are in another one, whole or in good part: "
+                "disputed texts that stand in another one, whole or in good part: "
                 f"{listed([names[at] for at in sorted(repeated)])}",
                 "they are left out, so that nothing counts twice",
                 "if these should be different texts, look at the files",
@@ -166,7 +166,7 @@ def _copies(
         cautions.append(
             caution(
                 "disputed_among_known",
-                f"a disputed text is among the known ones: {listed(of_disputed, '; ')}",
+                f"a disputed text stands among the known ones: {listed(of_disputed, '; ')}",
                 "the known text is left out, since a copy says nothing about style",
                 "make sure whether it is known who wrote it: if it is certain, so is the answer",
             )

@@ -204,6 +204,6 @@ def test_copies_are_left_out_and_told(case: Path, mixed_folder: Path) -> None:
         case / "text.txt", [case / "ann", case / "bob"], model=mixed_folder, words=100, step=25
     )
     assert any("one text under the names of two" in remark for remark in told.remarks)
-    assert any("is among the known ones" in remark for remark in told.remarks)
+    assert any("stands among the known ones" in remark for remark in told.remarks)
     assert [candidate.texts for candidate in told.candidates] == [2, 3]
     assert any("200 or more" in remark for remark in told.remarks)
