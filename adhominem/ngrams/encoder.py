@@ -102,15 +102,6 @@ class NgramEncoder:
             units += unit / len(parts)
         return values, units
 
-    def rows(self, columns: IntArray) -> Array32:
-        """The rows (columns, lev_size) that one unit of each of these n-grams adds to a LEV."""
-        if self.projection is not None:
-            rows = self.projection[columns].astype(np.float32)
-            return np.asarray(rows * self.scale[columns, None])
-        rows = np.zeros((len(columns), self.lev_size), dtype=np.float32)
-        rows[np.arange(len(columns)), self.dimension[columns]] = self.sign[columns]
-        return rows
-
     def project_back(self, columns: IntArray, lev: FloatArray) -> FloatArray:
         """The products (columns,) of the n-grams' rows with a LEV (lev_size,)."""
         if self.projection is not None:
@@ -121,12 +112,6 @@ class NgramEncoder:
     def parts(self, length: int) -> list[tuple[int, int]]:
         """The ranges of tokens in which a document of this length is read."""
         return parts_of(length, self.longest)
-
-    def weigh(self, tokens: Sequence[str]) -> tuple[IntArray, Array32]:
-        """The columns of the n-grams of a text, and their weighted values."""
-        counts = self.counter.count(tokens)
-        columns = np.flatnonzero(counts)
-        return columns, self.weighed(columns, counts[None, columns])[0]
 
     def weighed(self, columns: IntArray, counts: AnyFloats) -> Array32:
         """Sublinear, weighted values (texts, columns) of length 1, equally divided among channels.

@@ -171,50 +171,49 @@ class _ByProjection(_Weighted):
     def levs(self, texts: Texts) -> Array32:
         """The LEVs (texts, lev_size) of texts."""
         levs = np.zeros((len(texts), self.lev_size), np.float32)
-        parts = [counts for parts in texts for counts in parts]
-        if parts:
+        rows = [self._row(counts) for parts in texts for counts in parts]
+        if rows:
             sizes = np.array([len(parts) for parts in texts])
             shares = np.repeat((1 / sizes).astype(np.float32), sizes)  # (parts,): of their texts
             of_parts = self._in_numpy if self._compiled is None else self._in_c
-            np.add.at(levs, np.repeat(np.arange(len(texts)), sizes), of_parts(parts, shares))
+            np.add.at(levs, np.repeat(np.arange(len(texts)), sizes), of_parts(rows, shares))
         return levs
 
-    def _in_c(self, parts: Sequence[_Occurring], shares: Array32) -> Array32:
+    def _row(self, counts: _Occurring) -> tuple[IntArray, Array32]:
+        """The sorted columns of the n-grams that occur, and their scaled values."""
+        column = self._column[counts.places]
+        chosen = np.flatnonzero(column < len(self._scale))
+        if not self._in_order:
+            chosen = chosen[np.argsort(column[chosen])]
+        columns = column[chosen]
+        return columns, self._values(counts)[chosen] * self._scale[columns]
+
+    def _in_c(self, rows: Sequence[tuple[IntArray, Array32]], shares: Array32) -> Array32:
         """The LEVs (parts, lev_size), multiplying only n-grams that occur."""
-        columns, values = [], []
-        for counts, share in zip(parts, shares, strict=True):
-            column = self._column[counts.places]
-            chosen = np.flatnonzero(column < len(self._scale))
-            if not self._in_order:
-                chosen = chosen[np.argsort(column[chosen])]
-            columns.append(column[chosen])
-            values.append(self._values(counts)[chosen] * self._scale[columns[-1]] * share)
-        firsts = np.cumsum([0, *map(len, columns)])
-        levs = np.zeros((len(parts), self.lev_size), np.float32)
-        together = np.concatenate(columns), np.concatenate(values)
+        firsts = np.cumsum([0, *(len(columns) for columns, _ in rows)])
+        columns = np.concatenate([columns for columns, _ in rows])
+        values = [values * share for (_, values), share in zip(rows, shares, strict=True)]
+        levs = np.zeros((len(rows), self.lev_size), np.float32)
         assert self._compiled is not None
-        self._compiled.project(self._projection, firsts, *together, levs)
+        self._compiled.project(self._projection, firsts, columns, np.concatenate(values), levs)
         return levs
 
-    def _in_numpy(self, parts: Sequence[_Occurring], shares: Array32) -> Array32:
+    def _in_numpy(self, rows: Sequence[tuple[IntArray, Array32]], shares: Array32) -> Array32:
         """The LEVs (parts, lev_size), by products of matrices over the columns that occur."""
         columns, size = len(self._projection), self.lev_size
-        all_values = np.zeros((_filled_up(len(parts)), columns + 1), np.float32)
-        used = np.zeros(columns + 1, np.bool_)
-        for row, counts in zip(all_values, parts, strict=False):
-            at = self._column[counts.places]
-            row[at] = self._values(counts)
-            used[at] = True
+        all_values = np.zeros((_filled_up(len(rows)), columns), np.float32)
+        for row, (here, values) in zip(all_values, rows, strict=False):
+            row[here] = values
+        used = all_values.any(axis=0)
         block = np.zeros((_BLOCK, _filled_up(size)), np.float32)
         levs = np.zeros((len(all_values), block.shape[1]), np.float32)
         part = np.empty_like(levs)
         for begin in range(0, columns, _BLOCK):
-            here = begin + np.flatnonzero(used[begin : min(begin + _BLOCK, columns)])
+            here = begin + np.flatnonzero(used[begin : begin + _BLOCK])
             if len(here):
                 block[: len(here), :size] = self._projection[here]
-                values = all_values[:, here] * self._scale[here]
-                levs += np.matmul(values, block[: len(here)], out=part)
-        return np.asarray(levs[: len(parts), :size] * shares[:, None])
+                levs += np.matmul(all_values[:, here], block[: len(here)], out=part)
+        return np.asarray(levs[: len(rows), :size] * shares[:, None])
 
 
 def _filled_up(count: int) -> int:

@@ -21,6 +21,7 @@ from adhominem.evaluation.pan import auc
 from adhominem.ngrams import training as ngrams
 from adhominem.ngrams.config import NgramTrainingOptions
 from adhominem.ngrams.counter import NgramCounter
+from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.training import DeviceNgrams, NgramTrainer, weigh
 from adhominem.text.corpus import Labels, PackedCorpus
 
@@ -89,14 +90,13 @@ def test_whole_documents_are_counted_from_their_beginning_up_to_a_length(
 def test_ngrams_weigh_as_much_as_at_inference(ngram_run: NgramRun) -> None:
     model, corpus = ngram_run.model, ngram_run.data.corpus
     texts = [words_of(corpus, at) for at in range(20)] + [["the"], ["§"]]
-    counter, encoder = NgramCounter(model.table), model.encoder()
+    counter = NgramCounter(model.table)
+    encoder = NgramEncoder(model.table, model.weights, model.config.lev_size, longest=10_000)
     counts = torch.from_numpy(np.array([counter.count(text) for text in texts]))
     learnt = torch.from_numpy(model.weights["weights"].astype(np.float32))
     found = weigh(counts, learnt, model.table.channels).numpy()
     for text, row in zip(texts, found, strict=True):
-        expected = np.zeros(len(row))
-        columns, values = encoder.weigh(text)
-        expected[columns] = values
+        expected, _ = encoder.values(text)
         np.testing.assert_allclose(row, expected, rtol=1e-4, atol=1e-7)
 
 

@@ -77,7 +77,12 @@ def slow_lev(encoder: NgramEncoder, tokens: list[str]) -> Levs:
             }
             length = 2 * np.sqrt(sum(value**2 for value in values.values()))
             for at, value in values.items():
-                lev += value / length / parts * encoder.rows(np.array([at]))[0]
+                lev += (
+                    value
+                    / length
+                    / parts
+                    * encoder.levs(np.array([at]), np.ones((1, 1), np.float32))[0]
+                )
     return lev
 
 
