@@ -31,13 +31,7 @@ from adhominem.score.prose import Prose
 from adhominem.text.prose_rates import prose_rates
 from adhominem.text.readers import find_sources, read_pairs
 from adhominem.text.tokenizer import Tokenizer
-from adhominem.training.fit_prose import (
-    TEXTS,
-    excerpt,
-    learn_lexicon,
-    prose_samples,
-    wrapped,
-)
+from adhominem.training.fit_prose import TEXTS, excerpt, fit_prose, wrapped
 from adhominem.training.teach import draw_some
 
 VERSE = ("poetry", "plays")
@@ -105,10 +99,8 @@ def main() -> None:
     paths = [*sorted(folder.glob("train/*.xz")), *sorted(folder.glob("train-kinds/*.xz"))]
     paths = [path for path in paths if path.name.split(".")[0] not in VERSE]
     genres = {path.name.split(".")[0]: texts_at(path, TEXTS) for path in paths}
-    tokenizer = Tokenizer()
-    lexicon = learn_lexicon(genres, tokenizer)
-    samples = prose_samples(genres, tokenizer, lexicon)
-    measure = Measure(Prose.fit(samples, lexicon))
+    prose, samples = fit_prose(genres, Tokenizer())
+    measure = Measure(prose)
     same = "the same as" if measure.prose == adhominem.load().prose else "not"
     print(f"limit {measure.prose.limit:.3f}; what was learnt is {same} what general-en has\n")
 
@@ -126,7 +118,7 @@ def main() -> None:
             continue
         others = measure.prose
         if name in samples.genres:
-            others = Prose.fit(samples.without(name), lexicon)
+            others = Prose.fit(samples.without(name), prose.lexicon)
         known, unknown = [], []
         for at, words in enumerate(WORDS):
             parts = cut(texts, words, chance)

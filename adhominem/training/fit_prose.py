@@ -29,25 +29,13 @@ def fit_prose(
     genres: Mapping[str, Sequence[str]],
     tokenizer: Tokenizer,
     on_texts: Callable[[int], None] = lambda count: None,
-) -> Prose:
-    """Fit what prose is like to texts of several genres, all or nearly all of which are prose."""
-    lexicon = learn_lexicon(genres, tokenizer)
-    return Prose.fit(prose_samples(genres, tokenizer, lexicon, on_texts), lexicon)
+) -> tuple[Prose, ProseSamples]:
+    """What prose is like, fitted to texts of several genres, nearly all of them prose.
 
-
-def learn_lexicon(genres: Mapping[str, Sequence[str]], tokenizer: Tokenizer) -> ProseLexicon:
-    """The common words and usual letters of texts."""
-    tokens = ([tokenizer.tokens(text) for text in texts[:_OF_LEXICON]] for texts in genres.values())
-    return ProseLexicon.of(tokens, _COMMON_WORDS, _USUAL_TRIGRAMS)
-
-
-def prose_samples(
-    genres: Mapping[str, Sequence[str]],
-    tokenizer: Tokenizer,
-    lexicon: ProseLexicon,
-    on_texts: Callable[[int], None] = lambda count: None,
-) -> ProseSamples:
-    """Excerpts of texts in several lengths, in random layouts."""
+    The samples are excerpts of the texts in several lengths, in random layouts.
+    """
+    of_lexicon = (map(tokenizer.tokens, texts[:_OF_LEXICON]) for texts in genres.values())
+    lexicon = ProseLexicon.of(of_lexicon, _COMMON_WORDS, _USUAL_TRIGRAMS)
     chance = random.Random(0)
     numbers, counts, rates = [], [], []
     for number, texts in enumerate(genres.values()):
@@ -60,12 +48,13 @@ def prose_samples(
                     counts.append(len(tokens))
                     rates.append(prose_rates(part, tokens, lexicon))
             on_texts(1)
-    return ProseSamples(
+    samples = ProseSamples(
         tuple(genres),
         np.array(numbers, dtype=np.int64),
         np.array(counts, dtype=np.int64),
         np.array(rates).reshape(-1, len(RATES)),
     )
+    return Prose.fit(samples, lexicon), samples
 
 
 def excerpt(text: str, words: int, chance: random.Random) -> str:

@@ -16,30 +16,21 @@ from adhominem.jobs.run import Corpora, Watch, draw, reading, unwatched
 from adhominem.jobs.workers import encode_documents, encoder
 from adhominem.model.calibration import as_file
 from adhominem.model.files import ModelFiles
-from adhominem.model.folder import (
-    changeable_folder,
-    member_folders,
-    model_hash,
-    read_calibration,
-)
+from adhominem.model.folder import changeable_folder, member_folders, model_hash, read_calibration
 from adhominem.model.layout import CALIBRATION, STYLES
 from adhominem.model.writing import genres_file, replace_files, write_machine_look, write_prose
 from adhominem.score.machine import SHORTEST, MachineLook
 from adhominem.score.products import column_means
-from adhominem.score.prose import Prose
 from adhominem.text.files import Document
 from adhominem.text.readers import check_names, find_sources, read_documents
 from adhominem.text.writing import locked
-from adhominem.training.fit_prose import TEXTS, learn_lexicon, prose_samples
+from adhominem.training.fit_prose import TEXTS, fit_prose
 from adhominem.verify.verifier import load
 
 MACHINE_TEXTS = 300  # of a source
 _MOST_TEXTS = 1_000  # more would hardly move a mean
 _FEWEST_TEXTS = 20
 _Text = TypeVar("_Text")
-
-
-# Genres
 
 
 @dataclass(frozen=True)
@@ -67,7 +58,8 @@ def learn_genres(
     folder = changeable_folder(folder)
     with locked(folder):
         verifier = load(folder)
-        if any(member.genres is None for member in verifier.members):
+        known = [member.genres for member in verifier.members if member.genres is not None]
+        if len(known) < len(verifier.members):
             raise OptionError(
                 "a member of this model knows no genres; expected n-gram models, or members of an "
                 "ensemble that was made with --corpus"
@@ -88,20 +80,15 @@ def learn_genres(
             means[source.name] = [column_means(part) for part in levs.parts[:-1]]
             texts[source.name] = len(chosen)
         files = {}
-        folders = member_folders(folder)
-        for number, (place, member) in enumerate(zip(folders, verifier.members, strict=True)):
-            assert member.genres is not None
+        for number, (place, genres) in enumerate(zip(member_folders(folder), known, strict=True)):
             centres = {name: by_member[number] for name, by_member in means.items()}
-            name = (place / STYLES.name).relative_to(folder).as_posix()
-            files[name] = genres_file(member.genres.with_centres(centres))
+            styles = (place / STYLES.name).relative_to(folder)
+            files[styles.as_posix()] = genres_file(genres.with_centres(centres))
         if calibration := read_calibration(ModelFiles(folder)):
             fitted_to = model_hash(folder, members=True)  # as it is so far, if it does not say
             files[CALIBRATION.name] = as_file({"fitted_to": fitted_to} | calibration)
         replace_files(folder, files)
     return LearntGenres(texts, load(folder).genres)
-
-
-# Prose
 
 
 @dataclass(frozen=True)
@@ -133,20 +120,15 @@ def learn_prose(
     with locked(folder):
         sources = _sampled(corpora, texts, "reading", skipped, watch)
         genres = {name: [document.text for document in drawn] for name, drawn in sources}
-        lexicon = learn_lexicon(genres, tokenizer)
-        with watch("learning", sum(map(len, genres.values()))) as on_texts:
-            samples = prose_samples(genres, tokenizer, lexicon, on_texts)
-        prose = Prose.fit(samples, lexicon)
+        counts = {name: len(drawn) for name, drawn in genres.items()}
+        with watch("learning", sum(counts.values())) as on_texts:
+            prose, samples = fit_prose(genres, tokenizer, on_texts)
         write_prose(folder, prose)
     foreign = prose.distances(samples.rates, samples.tokens) > prose.limit
     shares = {
         name: float(np.mean(foreign[samples.genre == at])) for at, name in enumerate(samples.genres)
     }
-    counts = {name: len(drawn) for name, drawn in genres.items()}
     return LearntProse(folder, counts, prose.limit, shares)
-
-
-# Texts by machines
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def test_the_same_texts_teach_the_same() -> None:
         ],
     }
     tokenizer = Tokenizer()
-    first, second = fit_prose(genres, tokenizer), fit_prose(genres, tokenizer)
+    (first, _), (second, _) = fit_prose(genres, tokenizer), fit_prose(genres, tokenizer)
     assert first == second
     assert first.genres == ("letters", "notes")
     told = first.departure(
