@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_ngram_counter import names_of, slow_ngrams, table_of
 
-from adhominem.ngrams import together as together_module
-from adhominem.ngrams.encoder import NgramEncoder, eight_bits, shared_dimensions
+from adhominem.ngrams import encoder as encoder_module
+from adhominem.ngrams.encoder import NgramEncoder, NgramsTogether, eight_bits, shared_dimensions
 from adhominem.ngrams.table import NgramOptions
-from adhominem.ngrams.together import NgramsTogether
 from adhominem.text.tokenizer import Lexicon, Numbered, Tokenizer
 
 TEXTS = [row["text"].split() for row in rich_rows("notes", 5, 4)]
@@ -108,7 +107,7 @@ def test_neither_batch_nor_order_nor_repetition_matters(
     whole = encode(Numbered.of(texts), together)
     order = [rng.randrange(len(texts)) for _ in range(2 * len(texts))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(together_module, "_PARTS_AT_ONCE", at_once)
+        patch.setattr(encoder_module, "_PARTS_AT_ONCE", at_once)
         found = encode(Numbered.of([texts[at] for at in order]), together)
     np.testing.assert_allclose(found, whole[order], rtol=1e-5, atol=1e-6)
     assert encode(Numbered.of([]), together).shape == (0, 90)
