@@ -31,8 +31,7 @@ from adhominem.score.prose import Prose
 from adhominem.text.prose_rates import prose_rates
 from adhominem.text.readers import find_sources, read_pairs
 from adhominem.text.tokenizer import Tokenizer
-from adhominem.training.fit_prose import TEXTS, excerpt, fit_prose, wrapped
-from adhominem.training.teach import draw_some
+from adhominem.training.teach import TEXTS, draw_some, excerpt, fit_prose, wrapped
 
 VERSE = ("poetry", "plays")
 WORDS = (100, 300, 1_000)

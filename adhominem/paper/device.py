@@ -106,9 +106,7 @@ class DeviceRuntime(Runtime):
     def _run(self, batch: Batch, types: Tensor) -> Tensor:
         """The LEVs (documents, lev_size) of a batch."""
         windows, _ = self._run_windows(batch, types)
-        place = batch.window_documents, batch.window_positions
-        shape = batch.documents, batch.max_windows
-        return self._network.document_vectors(windows, place, shape, None)[0]
+        return self._network.document_vectors(windows, batch.place, batch.shape, None)[0]
 
     def _run_windows(self, batch: Batch, types: Tensor) -> tuple[Tensor, Tensor]:
         """The window vectors (windows, size), and the attention (windows, 1 + tokens)."""
@@ -125,25 +123,10 @@ class DeviceRuntime(Runtime):
         lengths, width = texts.lengths, self._windows.width
         table = spread_windows(lengths, self._windows) if table is None else table
         rows, types = self._type_vectors.look_up(texts.lexicon, texts.row)
-        tokens = self._send(rows)  # (tokens,) of all documents
-        counts = self._send(table.counts)  # (windows,)
-        begins = (np.cumsum(lengths) - lengths)[table.documents] + table.starts  # (windows,)
-        # As `WindowTable.token_places` has them, (windows, width).
-        place = torch.arange(width, device=self._device).minimum(counts[:, None] - 1)
-        none = torch.zeros(0, dtype=torch.int64, device=self._device)
-        batch = Batch(
-            type_words=none,  # these two are included in the vectors of types
-            type_characters=none,
-            tokens=tokens[self._send(begins)[:, None] + place],  # (windows, width)
-            token_counts=counts,
-            window_documents=self._send(table.documents),
-            window_positions=self._send(table.positions),
-            max_windows=int(table.positions.max()) + 1,
-            topic_words=self._send(self._vocabulary.token_ids(list(chain(*topics)))),
-            topic_documents=self._send(np.repeat(np.arange(len(topics)), list(map(len, topics)))),
-            documents=len(lengths),
-        )
-        return batch, types
+        words = self._vocabulary.token_ids(list(chain(*topics)))
+        documents = np.repeat(np.arange(len(topics)), list(map(len, topics)))
+        begins = np.cumsum(lengths) - lengths
+        return Batch.cut(self._send(rows), begins, table, width, (words, documents)), types
 
     def _send(self, values: npt.NDArray[np.integer]) -> Tensor:
         return on_device(values, self._device)

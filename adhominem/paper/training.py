@@ -23,7 +23,7 @@ from adhominem.errors import DivergedError, OptionError
 from adhominem.paper import distributed
 from adhominem.paper.config import DataOptions, TrainingOptions
 from adhominem.paper.losses import PairLabels, SiameseModel
-from adhominem.paper.network import Batch, Masks, on_device
+from adhominem.paper.network import Batch, Masks
 from adhominem.paper.sampling import DrawnPairs, batches, draw_epoch, why_no_pairs
 from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
 from adhominem.text.vocabulary import (
@@ -75,27 +75,9 @@ class DeviceCorpus:
         self, documents: IntArray, windows: WindowTable, topics: npt.NDArray[np.int32]
     ) -> Batch:
         """A batch of documents with these windows and topics; only types wait for the device."""
-        starts = self._offsets[documents][windows.documents] + windows.starts  # (windows,)
-        counts = on_device(windows.counts, self.device)  # (windows,)
-        # (windows, tokens): padded with the last token
-        place = torch.arange(self.options.width, device=self.device).minimum(counts[:, None] - 1)
-        types_at = self._tokens[
-            on_device(starts, self.device)[:, None] + place
-        ]  # (windows, tokens)
-        types, tokens = torch.unique(types_at, return_inverse=True)  # (types,), (windows, tokens)
-        topic_words, topic_documents = self._prefixes(topics)
-        return Batch(
-            type_words=self._words[types].long(),
-            type_characters=self._characters[types].long(),
-            tokens=tokens,
-            token_counts=counts,
-            window_documents=on_device(windows.documents, self.device),
-            window_positions=on_device(windows.positions, self.device),
-            max_windows=int(windows.positions.max()) + 1,
-            topic_words=on_device(topic_words, self.device),
-            topic_documents=on_device(topic_documents, self.device),
-            documents=len(documents),
-        )
+        begins, tables = self._offsets[documents], (self._words, self._characters)
+        width = self.options.width
+        return Batch.cut(self._tokens, begins, windows, width, self._prefixes(topics), tables)
 
     def _prefixes(self, topics: npt.NDArray[np.int32]) -> tuple[IntArray, IntArray]:
         """Vocabulary ids of the topics' tokens, and the document of each."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -21,15 +22,25 @@ from adhominem.model.layout import CALIBRATION, STYLES
 from adhominem.model.writing import genres_file, replace_files, write_machine_look, write_prose
 from adhominem.score.machine import SHORTEST, MachineLook
 from adhominem.score.products import column_means
+from adhominem.score.prose import Prose, ProseSamples
 from adhominem.text.files import Document
+from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
 from adhominem.text.readers import check_names, find_sources, read_documents
+from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.writing import locked
-from adhominem.training.fit_prose import TEXTS, fit_prose
 from adhominem.verify.verifier import load
 
+TEXTS = 400  # of a genre, to learn prose from
 MACHINE_TEXTS = 300  # of a source
 _MOST_TEXTS = 1_000  # more would hardly move a mean
 _FEWEST_TEXTS = 20
+_OF_LEXICON = 150  # texts of a genre, from which common words and letters are learnt
+_COMMON_WORDS = 100
+_USUAL_TRIGRAMS = 0.995  # share of all
+_LENGTHS = (80, 150, 300, 700, 3_000)  # words of the parts that are taken of each text
+_WIDTHS = range(55, 110)  # of wrapped lines
+_RAGGED = 0.04  # of the width: how unequal lines are that were wrapped for letters of all sizes
+
 _Text = TypeVar("_Text")
 
 
@@ -129,6 +140,70 @@ def learn_prose(
         name: float(np.mean(foreign[samples.genre == at])) for at, name in enumerate(samples.genres)
     }
     return LearntProse(folder, counts, prose.limit, shares)
+
+
+def fit_prose(
+    genres: Mapping[str, Sequence[str]],
+    tokenizer: Tokenizer,
+    on_texts: Callable[[int], None] = lambda count: None,
+) -> tuple[Prose, ProseSamples]:
+    """What prose is like, fitted to texts of several genres, nearly all of them prose.
+
+    The samples are excerpts of the texts in several lengths, in random layouts.
+    """
+    of_lexicon = (map(tokenizer.tokens, texts[:_OF_LEXICON]) for texts in genres.values())
+    lexicon = ProseLexicon.of(of_lexicon, _COMMON_WORDS, _USUAL_TRIGRAMS)
+    chance = random.Random(0)
+    numbers, counts, rates = [], [], []
+    for number, texts in enumerate(genres.values()):
+        for text in texts:
+            for length in _LENGTHS:
+                part = laid_out(excerpt(text, length, chance), chance)
+                tokens = tokenizer.tokens(part)
+                if tokens:
+                    numbers.append(number)
+                    counts.append(len(tokens))
+                    rates.append(prose_rates(part, tokens, lexicon))
+            on_texts(1)
+    samples = ProseSamples(
+        tuple(genres),
+        np.array(numbers, dtype=np.int64),
+        np.array(counts, dtype=np.int64),
+        np.array(rates).reshape(-1, len(RATES)),
+    )
+    return Prose.fit(samples, lexicon), samples
+
+
+def excerpt(text: str, words: int, chance: random.Random) -> str:
+    """A random passage of `words` words, in the text's own layout."""
+    places = [match.span() for match in re.finditer(r"\S+", text)]
+    if len(places) <= words:
+        return text
+    begin = chance.randrange(len(places) - words + 1)
+    return text[places[begin][0] : places[begin + words - 1][1]]
+
+
+def laid_out(text: str, chance: random.Random) -> str:
+    """A text as it is, or wrapped at a fixed width or with ragged lines."""
+    layout = chance.randrange(4)
+    if layout < 2:
+        return text
+    return wrapped(text, chance.choice(_WIDTHS), _RAGGED if layout == 2 else 0.0, chance)
+
+
+def wrapped(text: str, width: int, ragged: float, chance: random.Random) -> str:
+    """A text with no line longer than the width, or than one that varies from line to line."""
+    lines = []
+    for paragraph in text.splitlines():
+        line, room = "", chance.gauss(width, ragged * width)
+        for word in paragraph.split():
+            if line and len(line) + 1 + len(word) > room:
+                lines.append(line)
+                line, room = word, chance.gauss(width, ragged * width)
+            else:
+                line = f"{line} {word}" if line else word
+        lines.append(line)
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True)
