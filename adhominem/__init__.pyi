@@ -1,5 +1,6 @@
 """The public names and their homes: one import a name. `__init__.py` reads them from here, too."""
 
+from adhominem.cli.doctor import examine as examine
 from adhominem.errors import AdHominemError as AdHominemError
 from adhominem.errors import AdHominemWarning as AdHominemWarning
 from adhominem.errors import InputError as InputError
@@ -17,7 +18,6 @@ from adhominem.jobs.corpora import pair_files as pair_files
 from adhominem.jobs.corpora import prepare_files as prepare_files
 from adhominem.jobs.corpora import read_levs as read_levs
 from adhominem.jobs.corpora import split_files as split_files
-from adhominem.jobs.doctor import examine as examine
 from adhominem.model.folder import shipped_models as shipped_models
 from adhominem.ngrams.config import NgramConfig as NgramConfig
 from adhominem.pairs.cases import write_pair_set as write_pair_set
@@ -40,10 +40,10 @@ from adhominem.questions.evaluate.files import evaluate_files as evaluate_files
 from adhominem.questions.evaluate.files import table as table
 from adhominem.questions.map.ask import map_corpus as map_corpus
 from adhominem.questions.predict.files import predict as predict
+from adhominem.questions.rank.ask import Ranking as Ranking
 from adhominem.questions.rank.ask import rank as rank
 from adhominem.questions.rank.ask import rank_texts as rank_texts
 from adhominem.questions.rank.attribute import attribute_problems as attribute_problems
-from adhominem.questions.rank.ranking import Ranking as Ranking
 from adhominem.questions.report.candidates import CandidatesReport as CandidatesReport
 from adhominem.questions.report.candidates import make_candidates_report as make_candidates_report
 from adhominem.questions.report.check import check_report as check_report

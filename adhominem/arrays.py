@@ -22,20 +22,16 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 AnyFloats = npt.NDArray[np.floating]
 
-Chosen = slice | npt.NDArray[Any] | Sequence[int]  # of rows
-_Rows = TypeVar("_Rows", bound="_Table")
-
 
 class _Table(NDArrayOperatorsMixin):
     """A table (rows, size) that NumPy treats as an array, and converts to one to compute."""
 
-    @abstractmethod
-    def __len__(self) -> int: ...
+    ndim = 2
 
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """The number of rows and their size, as of an array."""
+        """The number of rows and their size."""
 
     @property
     @abstractmethod
@@ -43,21 +39,15 @@ class _Table(NDArrayOperatorsMixin):
         """The type of its numbers."""
 
     @abstractmethod
-    def chosen(self: _Rows, rows: Chosen) -> _Rows:
-        """Some of the rows, in any order."""
-
-    @abstractmethod
-    def column(self, at: int) -> AnyFloats:
-        """One column (rows,)."""
+    def chosen(self, rows: Any) -> Self:
+        """Some of the rows, by a slice, a mask or indices."""
 
     @abstractmethod
     def fill(self, zeros: npt.NDArray[Any]) -> None:
         """Write the numbers into an array (rows, size) of zeros."""
 
-    @property
-    def ndim(self) -> int:
-        """The number of axes, two."""
-        return 2
+    def __len__(self) -> int:
+        return self.shape[0]
 
     def astype(self, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """The table as a plain array (rows, size)."""
@@ -77,18 +67,11 @@ class _Table(NDArrayOperatorsMixin):
         return getattr(ufunc, method)(*arrays, **options)
 
     def __getitem__(self, key: Any) -> Any:
-        """Rows of the same type for a slice or array; otherwise a plain row, column or number."""
-        if isinstance(key, tuple):
-            rows, columns = key
-            if isinstance(columns, int | np.integer):
-                return self.column(int(columns))[rows]
-            return np.asarray(self)[key]
+        """Rows of the same type for a slice or array; otherwise a plain array."""
         if isinstance(key, int | np.integer):
-            if not -len(self) <= key < len(self):
-                raise IndexError(f"row {key} of {len(self)}")
-            at = int(key) % len(self)
+            at = range(len(self))[key]
             return np.asarray(self.chosen(slice(at, at + 1)))[0]
-        if not isinstance(key, slice) and np.ndim(key) > 1:  # sets of rows
+        if isinstance(key, tuple) or (not isinstance(key, slice) and np.ndim(key) > 1):
             return np.asarray(self)[key]
         return self.chosen(key)
 
@@ -126,13 +109,10 @@ class SparseRows(_Table):
         begins = np.concatenate([np.zeros(1, np.int64), ends[:-1]])[: len(ends)]
         return cls(begins, ends, places.astype(kind, copy=False), values, size)
 
-    def __len__(self) -> int:
-        return len(self.begins)
-
     @property
     def shape(self) -> tuple[int, int]:
         """The number of rows and their size."""
-        return len(self), self.size
+        return len(self.begins), self.size
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -155,14 +135,9 @@ class SparseRows(_Table):
         numbers = slice(self.begins[at], self.ends[at])
         return self.places[numbers], self.values[numbers]
 
-    def chosen(self, rows: Chosen) -> SparseRows:
+    def chosen(self, rows: Any) -> SparseRows:
         """Some of the rows, which share their numbers."""
         return SparseRows(self.begins[rows], self.ends[rows], self.places, self.values, self.size)
-
-    def column(self, at: int) -> AnyFloats:
-        """One column (rows,)."""
-        at = range(self.size)[at]
-        return np.asarray(self.columns(np.arange(self.size) == at))[:, 0]
 
     def columns(self, chosen: BoolArray) -> SparseRows:
         """All rows with only the chosen columns (size,)."""
@@ -181,20 +156,10 @@ class SparseRows(_Table):
 
     @cached_property
     def packed(self) -> SparseRows:
-        """A copy in which the rows' numbers follow each other without gaps."""
-        if not len(self) or (
-            not self.begins[0]
-            and self.ends[-1] == len(self.values)
-            and np.array_equal(self.begins[1:], self.ends[:-1])
-        ):
-            return self if len(self) else _no_rows(self)
-        rows = [self.row(at) for at in range(len(self))]
-        return SparseRows.of_counts(
-            self.counts,
-            np.concatenate([places for places, _ in rows]),
-            np.concatenate([values for _, values in rows]),
-            self.size,
-        )
+        """These rows with numbers that follow each other without gaps."""
+        follows = np.array_equal(self.begins[1:], self.ends[:-1])
+        whole = len(self) and not self.begins[0] and self.ends[-1] == len(self.values)
+        return self if whole and follows else _copied([self])
 
     @cached_property
     def by_column(self) -> npt.NDArray[Any]:
@@ -248,13 +213,11 @@ class Levs(_Table):
 
     parts: tuple[Rows, ...]  # (documents, size) each; () for no documents
 
-    def __len__(self) -> int:
-        return len(self.parts[0]) if self.parts else 0
-
     @property
     def shape(self) -> tuple[int, int]:
         """The number of documents, and the size of a LEV."""
-        return len(self), sum(part.shape[1] for part in self.parts)
+        documents = len(self.parts[0]) if self.parts else 0
+        return documents, sum(part.shape[1] for part in self.parts)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -271,18 +234,15 @@ class Levs(_Table):
         """The logarithm (documents,) of each document's number of tokens."""
         return cast(AnyFloats, self.parts[-1][:, 0])
 
-    def chosen(self, rows: Chosen) -> Levs:
+    def chosen(self, rows: Any) -> Levs:
         """The LEVs of some of the documents."""
         return Levs(tuple(cast(Rows, part[rows]) for part in self.parts))
 
-    def column(self, at: int) -> AnyFloats:
-        """One column (documents,)."""
-        at = range(self.shape[1])[at]
-        for part in self.parts:
-            if at < part.shape[1]:
-                break
-            at -= part.shape[1]
-        return cast(AnyFloats, part[:, at])
+    def __getitem__(self, key: Any) -> Any:
+        """LEVs for a slice or array; otherwise a plain array."""
+        if isinstance(key, tuple) and isinstance(key[1], int) and key[1] == -1:
+            return self.log_tokens[key[0]]  # without an array of all
+        return super().__getitem__(key)
 
     def fill(self, zeros: npt.NDArray[Any]) -> None:
         """Write the numbers into an array (documents, lev_size) of zeros."""
@@ -299,7 +259,7 @@ class Levs(_Table):
         """A copy that does not keep the LEVs in memory that it was chosen from."""
         return Levs(
             tuple(
-                joined([part]) if isinstance(part, SparseRows) else part.copy()
+                _copied([part]) if isinstance(part, SparseRows) else part.copy()
                 for part in self.parts
             )
         )
@@ -324,29 +284,25 @@ def joined(tables: Sequence[_Joined]) -> _Joined:
         return cast(_Joined, Levs(tuple(joined(parts) for parts in sides)))
     if not all(isinstance(table, SparseRows) for table in tables):
         return cast(_Joined, np.concatenate([np.asarray(table) for table in tables]))
-    if len(tables) > 1 and all(table.values is first.values for table in tables):
-        begins = np.concatenate([table.begins for table in tables])
-        ends = np.concatenate([table.ends for table in tables])
-        return cast(_Joined, SparseRows(begins, ends, first.places, first.values, first.size))
+    if len(tables) == 1 or any(table.values is not first.values for table in tables):
+        return cast(_Joined, _copied(tables))
+    begins = np.concatenate([table.begins for table in tables])
+    ends = np.concatenate([table.ends for table in tables])
+    return cast(_Joined, SparseRows(begins, ends, first.places, first.values, first.size))
+
+
+def _copied(tables: Sequence[SparseRows]) -> SparseRows:
+    """The rows of tables, with numbers of their own."""
     numbers = [table.row(at) for table in tables for at in range(len(table))]
-    rows = SparseRows.of_counts(
-        np.concatenate([table.counts for table in tables]),
-        np.concatenate([places for places, _ in numbers] or [first.places[:0]]),
-        np.concatenate([values for _, values in numbers] or [first.values[:0]]),
-        first.size,
-    )
-    return cast(_Joined, rows)
-
-
-def _no_rows(rows: SparseRows) -> SparseRows:
-    return SparseRows(rows.begins, rows.ends, rows.places[:0], rows.values[:0], rows.size)
+    numbers = numbers or [(tables[0].places[:0], tables[0].values[:0])]
+    counts = np.concatenate([table.counts for table in tables])
+    places, values = (np.concatenate(column) for column in zip(*numbers, strict=True))
+    return SparseRows.of_counts(counts, places, values, tables[0].size)
 
 
 def is_finite(rows: Rows) -> bool:
     """Whether all numbers of some rows are finite."""
-    if isinstance(rows, SparseRows):
-        rows = rows.packed.values
-    return bool(np.isfinite(rows).all())
+    return bool(np.isfinite(rows.packed.values if isinstance(rows, SparseRows) else rows).all())
 
 
 class PairRows:

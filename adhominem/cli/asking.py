@@ -71,9 +71,9 @@ class QuestionCommand(click.Command):
         ]
 
     def _answer(self, as_json: bool, **values: Any) -> None:
-        from adhominem.cli.terminal import complain, print_result, print_table, say, warn
+        from adhominem.cli.terminal import complain, print_answer, print_result
         from adhominem.errors import OptionError
-        from adhominem.questions.question import Table, Texts, answer_files, inputs_of
+        from adhominem.questions.question import Texts, answer_files, inputs_of
 
         question, job = self.question, click.get_current_context().obj
         try:
@@ -90,14 +90,7 @@ class QuestionCommand(click.Command):
             output = values["output"] if question.output.is_required else None
             print_result(result, job["skipped"] if reads_many else None, output)
             return
-        for line in page.lines(result, values):
-            if isinstance(line, Table):
-                print_table(line.title, line.columns, line.rows)
-            else:
-                say(line)
-        if outputs:
-            say(f"Written  {', '.join(map(str, outputs))}")
-        warn(page.warnings(result))
+        print_answer(page, result, values, outputs)
 
 
 def _output(output: Output) -> opt.Decorator:

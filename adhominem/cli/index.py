@@ -104,17 +104,13 @@ def link(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         adhominem link --index forum-index -o links.csv
         adhominem link --index forum-index --rate 0.01
     """
-    from adhominem.cli.terminal import print_result, print_table, say, warn
+    from adhominem.cli.terminal import print_answer, print_result
     from adhominem.questions.search.link import link_index
-    from adhominem.questions.search.rows import LINK_COLUMNS, link_facts, link_rows
+    from adhominem.questions.search.page import LINK_PAGE
 
     result = link_index(**options, watch=job["watch"])
     if as_json:
         print_result(result)
         return
-    print_table(f"{len(result.links):,} links", LINK_COLUMNS, link_rows(result))
-    for name, fact in link_facts(result).items():
-        say(f"{name}  {fact}")
-    if options["output"] is not None:
-        say(f"Written  {options['output']}")
-    warn(result.warnings)
+    output = options["output"]
+    print_answer(LINK_PAGE, result, options, [] if output is None else [output])

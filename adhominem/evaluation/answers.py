@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -156,15 +156,13 @@ def _file_in(path: Path, name: str) -> Path:
     return file
 
 
-def read_groups(
-    path: str | Path, truth: Truth, on_bytes: Callable[[int], None] | None = None
-) -> dict[str, BoolArray]:
+def read_groups(path: str | Path, truth: Truth) -> dict[str, BoolArray]:
     """Read the texts of the pairs: a mask (pairs,) for each group, in the order of the truth."""
     place = {key: at for at, key in enumerate(truth.ids)}
     has_texts = np.zeros(len(truth), dtype=bool)
     same_topic, cross_topic = np.zeros_like(has_texts), np.zeros_like(has_texts)
     words = np.zeros(len(truth), dtype=np.int64)
-    for row in pair_rows(path_of(path), on_bytes=on_bytes):
+    for row in pair_rows(path_of(path)):
         if isinstance(row, InputError):
             raise row
         at = place.get(row.id)

@@ -14,12 +14,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import AnyFloats, AnyLevs, Array32, BoolArray, FloatArray, IntArray, Rows
+from adhominem.arrays import (
+    AnyFloats,
+    AnyLevs,
+    Array32,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    PairRows,
+    Rows,
+)
 from adhominem.index.engine import by_shard
 from adhominem.score.decision import ensemble_log_bayes_factor
 from adhominem.score.genres import noise_of
@@ -36,14 +45,13 @@ _HIT = 2.0  # deviations above what is usual: codes are right for such texts
 # A member's score of two texts
 
 
-@dataclass(frozen=True, eq=False)
-class TextTerms:
-    """The terms of a member's score that depend on one text alone."""
+class TextTerms(NamedTuple):
+    """The terms of a member's score that depend on one text alone, as in `Points`."""
 
-    to_centre: FloatArray  # (texts,): the product with c, less half the square of c
-    scales: FloatArray  # (texts,): what distance from c is multiplied by
-    squares: FloatArray  # (texts,): squared distance from c in the rest, times that
-    places: FloatArray  # (texts, directions): coordinates, times that
+    to_centre: FloatArray
+    scales: FloatArray
+    squares: FloatArray
+    places: FloatArray
     against: FloatArray  # (texts, cohort): log Bayes factors with texts of the population
     kept: BoolArray | None  # (texts, cohort): which of these are not the text itself
 
@@ -166,7 +174,7 @@ QuadraticForm = GenreForm | LayerForm
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class Points(PairRows):
     """What scores need of each text, (texts, members) unless stated; LEVs are not in it."""
 
     to_centre: Array32  # the product of a LEV with c, less half the square of c
@@ -177,47 +185,35 @@ class Points:
     deviations: Array32  # (texts,)
     places: AnyFloats  # (texts, directions of all members): coordinates, times the scales
 
-    def __getitem__(self, rows: slice | IntArray) -> Points:
-        return Points(*(getattr(self, name)[rows] for name in POINTS))
-
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays to write."""
-        named = {name: getattr(self, name) for name in POINTS}
-        return {**named, "places": self.places.astype(np.float16)}
+        return {**vars(self), "places": self.places.astype(np.float16)}
 
 
 POINTS = tuple(field.name for field in fields(Points))  # as they are written
 
 
-@dataclass(frozen=True, eq=False)
 class PointTable:
-    """The points of all texts of an index, with those of one text side by side.
+    """The points of all texts of an index, as they are written for each shard.
 
-    A search reads a few thousand of them, scattered over the index.
+    A search reads a few thousand of them, scattered over the index: so those of one text lie side
+    by side, but for the places, which are large.
     """
 
-    columns: Array32  # (texts, columns): all but the places
-    places: tuple[AnyFloats, ...]  # (texts, directions) of each shard: large, and read where needed
-    members: int
-
-    @classmethod
-    def of(cls, shards: Sequence[Mapping[str, npt.NDArray[Any]]]) -> PointTable:
-        """A table built from the points of each shard, as they are written."""
-        parts = [
-            np.concatenate([arrays[name].reshape(len(arrays[name]), -1) for name in POINTS[:-1]], 1)
-            for arrays in shards
-        ]
-        places = tuple(arrays["places"] for arrays in shards)
-        return cls(np.concatenate(parts), places, shards[0]["scales"].shape[1])
+    def __init__(self, shards: Sequence[Mapping[str, npt.NDArray[Any]]]) -> None:
+        columns = [np.column_stack([arrays[name] for name in POINTS[:-1]]) for arrays in shards]
+        self._columns = np.concatenate(columns)  # (texts, 3 * members + 3)
+        self._places = [arrays["places"] for arrays in shards]
+        self._members = shards[0]["scales"].shape[1]
 
     def __getitem__(self, numbers: IntArray) -> Points:
-        columns, m = self.columns[numbers], self.members
-        places = np.empty((len(numbers), self.places[0].shape[1]), np.float32)
-        for at, chosen, rows in by_shard([len(part) for part in self.places], numbers):
-            places[chosen] = self.places[at][rows]
-        of_members = columns[:, :m], columns[:, m : 2 * m], columns[:, 2 * m : 3 * m]
-        tokens, usual, deviations = columns[:, 3 * m :].T
-        return Points(*of_members, tokens, usual, deviations, places)
+        ends = self._members * np.arange(1, 4)
+        to_centre, scales, squares, of_texts = np.split(self._columns[numbers], ends, axis=1)
+        places = np.empty((len(numbers), self._places[0].shape[1]), np.float32)
+        for shard, chosen, rows in by_shard(self._places, numbers):
+            places[chosen] = shard[rows]
+        tokens, usual, deviations = of_texts.T
+        return Points(to_centre, scales, squares, tokens, usual, deviations, places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,12 +230,11 @@ class ApproximateScorer:
         parts = self.scorer.parts(self.population)
         for member, part in zip(self.scorer.members, parts, strict=True):
             assert part is not None
-            assert isinstance(member, GenreMember | LayerMember)
-            forms.append(
-                GenreForm(member, part)
-                if isinstance(member, GenreMember)
-                else LayerForm(member, part)
-            )
+            if isinstance(member, GenreMember):
+                forms.append(GenreForm(member, part))
+            else:
+                assert isinstance(member, LayerMember)
+                forms.append(LayerForm(member, part))
         return forms
 
     @cached_property
@@ -260,14 +255,10 @@ class ApproximateScorer:
         terms = [form.terms(rows, tokens) for form, rows in columns]
         against = np.sum([term.against for term in terms], axis=0)  # (texts, cohort)
         kept = next((term.kept for term in terms if term.kept is not None), None)
-        usual, deviations = self.scorer.weights.usual(against, kept)
-        parts = [
-            np.stack([getattr(term, name) for term in terms], axis=1)
-            for name in ("to_centre", "scales", "squares")
-        ]
+        of_members = (np.stack(column, axis=1) for column in list(zip(*terms, strict=True))[:3])
+        usual = self.scorer.weights.usual(against, kept)
         places = np.concatenate([term.places for term in terms], axis=1)
-        all_parts = (*parts, tokens, usual, deviations, places)
-        return Points(*(part.astype(np.float32) for part in all_parts))
+        return Points(*(part.astype(np.float32) for part in (*of_members, tokens, *usual, places)))
 
     def scores(self, point: Points, products: Array32, points: Points) -> FloatArray:
         """(texts,): the log Bayes factors of one text, given as a point, with others.

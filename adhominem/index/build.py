@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b, sha256
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import FloatArray, Levs, joined
+from adhominem.arrays import Levs, joined
 from adhominem.errors import IndexFolderError, InputError, OptionError
 from adhominem.index.approximate import ApproximateScorer
 from adhominem.index.codes import SAMPLE, Coder, read_coder
@@ -118,7 +118,9 @@ class Writer:
         store = Store(folder, manifest)
         self._digests = {id: bytes(store.digests[number]) for id, number in store.ids.items()}
         self._known_keys = {
-            key for texts in store.shards for key in _keys(texts.sketches, texts.digests)
+            key
+            for texts in store.shards
+            for key in _copy_keys(texts.strings["sketches"], texts.digests)
         }
         self._waiting: list[tuple[Document, bytes, Levs, bool]] = []
         self.already_there = self.added = 0
@@ -163,19 +165,19 @@ class Writer:
         """Write the waiting texts. When this returns, they are on disk."""
         if not self._waiting:
             return
-        documents, digests, rows, foreign = zip(*self._waiting, strict=True)
+        documents, digests, levs, foreign = zip(*self._waiting, strict=True)
         self._waiting = []
-        sketches = [sketch(document.text).astype("<u4").tobytes() for document in documents]
-        levs = PackedLevs.of(joined(list(rows)))
-        texts = ShardTexts(
-            Strings.of([document.id for document in documents]),
-            Strings.of([document.author for document in documents]),
-            Strings.of([document.topic for document in documents]),
-            *_summed(Strings.of(sketches), _as_rows(digests), levs, self._known_keys),
-            np.array(foreign, np.uint8),
-            _packed(documents) if self.manifest.keeps_texts else None,
-        )
-        self.manifest = with_shard(self.folder, self.manifest, texts)
+        strings = {
+            "ids": Strings.of([document.id for document in documents]),
+            "authors": Strings.of([document.author for document in documents]),
+            "topics": Strings.of([document.topic for document in documents]),
+            "sketches": Strings.of([sketch(one.text).astype("<u4").tobytes() for one in documents]),
+        }
+        if self.manifest.keeps_texts:
+            strings["texts"] = _compressed(documents)
+        packed = PackedLevs.of(joined(list(levs)))
+        texts = _summed(strings, _as_rows(digests), np.array(foreign), packed, self._known_keys)
+        self.manifest = _with_shard(self.folder, self.manifest, texts)
         write_manifest(self.folder, self.manifest)
         self.added += len(documents)
 
@@ -184,35 +186,39 @@ def _as_rows(digests: Sequence[bytes]) -> Bytes:
     return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, DIGEST_BYTES)
 
 
-def _keys(sketches: Strings, digests: Bytes) -> Iterator[bytes]:
-    """Two keys for each text that most near copies of it share: its two smallest hashes."""
-    for at, digest in enumerate(map(bytes, digests)):
-        yield sketches.bytes_at(at)[:8] or digest
+def _compressed(documents: Sequence[Document]) -> Strings:
+    import zstandard
+
+    compressor = zstandard.ZstdCompressor(level=6, write_checksum=True)
+    return Strings.of([compressor.compress(document.text.encode()) for document in documents])
+
+
+def _copy_keys(sketches: Strings, digests: Bytes) -> Iterator[bytes]:
+    """A key for each text that most near copies of it share: its two smallest hashes."""
+    for row, digest in enumerate(map(bytes, digests)):
+        yield sketches.bytes_at(row)[:8] or digest
 
 
 def _summed(
-    sketches: Strings, digests: Bytes, levs: PackedLevs, keys: set[bytes]
-) -> tuple[Strings, Bytes, Bytes, PackedLevs, FloatArray]:
-    """The fields of `ShardTexts` from `sketches` on; the sum leaves out texts with known `keys`."""
-    counted = np.zeros(len(digests), np.uint8)
-    for at, key in enumerate(_keys(sketches, digests)):
-        counted[at] = key not in keys
-        keys.add(key)
-    return sketches, digests, counted, levs, sum_of(levs.levs(np.flatnonzero(counted)))
+    strings: Mapping[str, Strings],
+    digests: Bytes,
+    foreign: npt.NDArray[Any],
+    levs: PackedLevs,
+    known_keys: set[bytes],
+) -> ShardTexts:
+    """The texts of a shard; those with known keys are left out of its sum. Their keys are added."""
+    counted = np.zeros(len(levs), np.uint8)
+    for row, key in enumerate(_copy_keys(strings["sketches"], digests)):
+        counted[row] = key not in known_keys
+        known_keys.add(key)
+    sums = sum_of(levs.levs(np.flatnonzero(counted)))
+    return ShardTexts(strings, digests, counted, foreign.astype(np.uint8), levs, sums)
 
 
-def _packed(documents: Sequence[Document]) -> Strings:
-    import zstandard
-
-    press = zstandard.ZstdCompressor(level=6, write_checksum=True)
-    return Strings.of([press.compress(document.text.encode()) for document in documents])
-
-
-def with_shard(folder: Path, manifest: Manifest, texts: ShardTexts) -> Manifest:
+def _with_shard(folder: Path, manifest: Manifest, texts: ShardTexts) -> Manifest:
     """The manifest with one more shard, which is written here."""
     name = f"texts-{manifest.next_number:06}.safetensors"
-    file = write_arrays(folder, name, texts.arrays())
-    shard = Shard(texts=len(texts.ids), levs=file)
+    shard = Shard(texts=len(texts), levs=write_arrays(folder, name, texts.arrays()))
     return manifest.changed(shards=(*manifest.shards, shard), next_number=manifest.next_number + 1)
 
 
@@ -227,7 +233,7 @@ def removed(
     store = Store(folder, manifest)
     by_name: dict[str, set[int]] = {name: set() for name in manifest.removing}
     for begin, texts in zip(store.begins.tolist(), store.shards, strict=False):
-        rows = zip(texts.ids.all(), texts.authors.all(), strict=True)
+        rows = zip(texts.strings["ids"].all(), texts.strings["authors"].all(), strict=True)
         for number, id_and_author in enumerate(rows, start=begin):
             for name in id_and_author:
                 by_name.setdefault(name, set()).add(number)
@@ -250,42 +256,23 @@ def removed(
 
 def compacted(folder: Path, manifest: Manifest) -> Manifest:
     """The manifest with new shards that omit the removed texts; the old shards stay for now."""
-    store = Store(folder, manifest)
-    result = manifest.changed(shards=(), removed=(), view=None)
-    kept, keys = list[int](), set[bytes]()  # numbers of texts, keys of those before
-
-    def write() -> None:
-        nonlocal result
-        if kept:
-            result = with_shard(folder, result, _together(store, kept, keys))
-            kept.clear()
-
+    store, known_keys = Store(folder, manifest), set[bytes]()
+    shards: list[list[int]] = [[]]  # the numbers of the texts of each
     for numbers in store.live_by_shard:
-        if len(kept) + len(numbers) > SHARD:
-            write()
-        kept += numbers.tolist()
-    write()
-    return result
-
-
-def _together(store: Store, numbers: Sequence[int], keys: set[bytes]) -> ShardTexts:
-    """Some texts as one shard."""
-    places = [store.place(number) for number in numbers]
-
-    def strings(name: str) -> Strings:
-        return Strings.of([getattr(texts, name).bytes_at(row) for texts, row in places])
-
-    digests = _as_rows([texts.digests[row].tobytes() for texts, row in places])
-    levs = store.packed(numbers)
-    assert levs is not None
-    return ShardTexts(
-        strings("ids"),
-        strings("authors"),
-        strings("topics"),
-        *_summed(strings("sketches"), digests, levs, keys),
-        np.array([texts.foreign[row] for texts, row in places], np.uint8),
-        strings("packed") if store.manifest.keeps_texts else None,
-    )
+        if len(shards[-1]) + len(numbers) > SHARD:
+            shards.append([])
+        shards[-1] += numbers.tolist()
+    manifest = manifest.changed(shards=(), removed=(), view=None)
+    for kept in filter(None, shards):
+        rows = [store.place(number) for number in kept]
+        strings = {
+            name: Strings.of([texts.strings[name].bytes_at(row) for texts, row in rows])
+            for name in rows[0][0].strings
+        }
+        digests = store.digests[kept]
+        texts = _summed(strings, digests, store.foreign[kept], store.packed(kept), known_keys)
+        manifest = _with_shard(folder, manifest, texts)
+    return manifest
 
 
 # What searches need beside the texts
@@ -323,28 +310,27 @@ def finished(
 def with_coder(store: Store, verifier: Verifier, population: Population) -> tuple[Manifest, Coder]:
     """The manifest of an index with a new coder, which is written here, and without codes."""
     approximate = ApproximateScorer(verifier.scorer, population)
-    coder = Coder.of(approximate, store.levs(store.spread(SAMPLE)), _more(store))
+    # A quarter of a large index, up to a limit, corrects the directions that a sample shows.
+    more = store.distinct[: min(_MORE, len(store) // 4)]
+    batches = range(0, len(more) if len(more) > SAMPLE else 0, _AT_ONCE)
+    coder = Coder.of(
+        approximate,
+        store.levs(store.distinct[:SAMPLE]),
+        (store.levs(more[at : at + _AT_ONCE]) for at in batches),
+    )
     manifest = store.manifest
     arrays = {
         **coder.arrays(),
         "texts": np.array([population.texts]),
         "lev_mean": population.lev_mean,
         "authors": np.array([population.authors]),
-        "cohort": store.spread(COHORT),
+        "cohort": store.distinct[:COHORT],
     }
-    name = f"view-{manifest.next_number:06}.safetensors"
-    file = write_arrays(store.folder, name, arrays)
+    file = write_arrays(store.folder, f"view-{manifest.next_number:06}.safetensors", arrays)
     shards = tuple(replace(shard, codes=None) for shard in manifest.shards)
     manifest = replace(manifest, view=file, shards=shards, next_number=manifest.next_number + 1)
     write_manifest(store.folder, manifest)
     return manifest, coder
-
-
-def _more(store: Store) -> Iterator[Levs]:
-    """LEVs to correct a coder's directions by: a quarter of a large index, up to a limit."""
-    numbers = store.spread(min(_MORE, len(store) // 4))
-    for at in range(0, len(numbers) if len(numbers) > SAMPLE else 0, _AT_ONCE):
-        yield store.levs(numbers[at : at + _AT_ONCE])
 
 
 def with_codes(store: Store, at: int, shard: Shard, coder: Coder, sha256_of_coder: str) -> Shard:

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import AnyFloats, Array32, FloatArray, Levs, Rows, SparseRows
 from adhominem.index.approximate import POINTS, ApproximateScorer, Points, QuadraticForm
-from adhominem.index.files import Arrays, Shard, checked, damaged, read_arrays
+from adhominem.index.files import Arrays, Shard, checked, naming_damage, read_arrays
 from adhominem.index.store import Store
 from adhominem.score.population import FEWEST, Population
 from adhominem.verify.verifier import Verifier
@@ -79,13 +79,6 @@ class Coder:
         # As they are written: so codes are the same if they are made by a coder that was read.
         directions = tuple(np.split(kept.astype(np.float16).astype(np.float32), ends))
         return cls(approximate, directions, steps.astype(np.float32), middle)
-
-    def shapes(self, texts: int) -> dict[str, tuple[int, ...]]:
-        """The shapes of the codes of this many texts, and of their points."""
-        members, columns = len(self.approximate.forms), self.approximate.columns
-        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(POINTS, (texts, members))
-        shapes |= dict.fromkeys(("log_tokens", "usual", "deviations"), (texts,))
-        return {**shapes, "places": (texts, columns[-1].stop), "codes": (texts, len(self.steps))}
 
     def along(self, levs: Levs, points: Points) -> Array32:
         """(texts, directions): the coordinates of points along the directions."""
@@ -152,15 +145,19 @@ def read_codes(
     An IndexFolderError names damage.
     """
     assert shard.codes is not None
-    arrays = read_arrays(store.folder, shard.codes)
-    shapes = {"codes": (shard.texts, None)} if coder is None else coder.shapes(shard.texts)
+    arrays, shapes = read_arrays(store.folder, shard.codes), dict[str, tuple[int | None, ...]]()
+    if coder is not None:
+        members, columns = len(coder.approximate.forms), coder.approximate.columns
+        shapes = dict.fromkeys(POINTS, (members,))
+        shapes |= dict.fromkeys(("log_tokens", "usual", "deviations"), ())
+        shapes["places"] = (columns[-1].stop,)
+    shapes["codes"] = (None if coder is None else len(coder.steps),)
     kinds = {"codes": "i1", "places": "f2"}
-    try:
+    with naming_damage(store.folder / shard.codes.name):
         return {
-            name: checked(arrays, name, kinds.get(name, "f4"), *shapes[name]) for name in shapes
+            name: checked(arrays, name, kinds.get(name, "f4"), shard.texts, *shape)
+            for name, shape in shapes.items()
         }
-    except ValueError as error:
-        raise damaged(store.folder / shard.codes.name, error) from None
 
 
 def read_coder(store: Store, verifier: Verifier, population: Population) -> Coder | None:
@@ -172,27 +169,21 @@ def read_coder(store: Store, verifier: Verifier, population: Population) -> Code
     if file is None:
         return None
     arrays = read_arrays(store.folder, file)
-    try:
-        texts, cohort = checked(arrays, "texts", "i8", 1), checked(arrays, "cohort", "i8", None)
+    with naming_damage(store.folder / file.name):
+        texts, cohort = checked(arrays, "texts", "i8", 1)[0], checked(arrays, "cohort", "i8", None)
         authors = checked(arrays, "authors", "f8", 1)[0]
-        if (
-            texts[0] < FEWEST
-            or not 0 < authors <= texts[0]
-            or not len(cohort)
-            or not 0 <= cohort.min() <= cohort.max() < store.numbers
-        ):
+        known = len(cohort) and 0 <= cohort.min() <= cohort.max() < store.numbers
+        if not known or texts < FEWEST or not 0 < authors <= texts:
             raise ValueError("its texts are not those of the index")
         then = replace(
             population,
-            texts=int(texts[0]),
+            texts=int(texts),
             lev_mean=np.array(checked(arrays, "lev_mean", "f8", verifier.scorer.lev_size)),
             seeming_authors=float(authors),
             cohort=store.levs(cohort),
             memory={},
         )
         return Coder.from_arrays(ApproximateScorer(verifier.scorer, then), arrays)
-    except ValueError as error:
-        raise damaged(store.folder / file.name, error) from None
 
 
 def _table(by: ApproximateScorer, levs: Levs) -> Array32:

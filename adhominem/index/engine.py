@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -36,6 +36,7 @@ _LANES = 16  # codes that lie side by side for the part in C
 _TOGETHER = 8  # queries that it multiplies at once
 _WORTH_THREADS = 1 << 22  # numbers that are multiplied
 _CODES_WORTH_THREADS = 4_096
+_Shard = TypeVar("_Shard", bound=Sized)
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -147,8 +148,8 @@ def row_products(shards: Shards, numbers: IntArray, query: Array32) -> Array32:
     module = module_in_c()
     if module is None:
         result = np.empty(len(numbers), np.float32)
-        for at, places, rows in by_shard([len(shard) for shard in shards], numbers):
-            last = shards[at][rows, shards[at].shape[1] - len(query) :]
+        for shard, places, rows in by_shard(shards, numbers):
+            last = shard[rows, shard.shape[1] - len(query) :]
             result[places] = last.astype(np.float32) @ query
         return result
     whole, scales = whole_numbers(query[None])
@@ -159,7 +160,7 @@ def row_products(shards: Shards, numbers: IntArray, query: Array32) -> Array32:
 
 def multiplied(
     multiply: Callable[..., None],
-    arrays: tuple[Shards, ...],
+    arrays: Sequence[Shards],
     numbers: IntArray,
     query: npt.NDArray[Any],
     kind: type[Any],
@@ -177,22 +178,15 @@ def multiplied(
     return result
 
 
-def by_shard(texts: Sequence[int], numbers: IntArray) -> list[tuple[int, IntArray, IntArray]]:
-    """The shards, with these numbers of texts, that contain some texts.
-
-    Each comes with the places of its texts in the input, and their rows in the shard.
-    """
-    if not len(numbers):
-        return []
-    begins = np.concatenate([[0], np.cumsum(texts, dtype=np.int64)])
-    at = np.searchsorted(begins, numbers, side="right") - 1  # (numbers,)
-    order = np.argsort(at, kind="stable")
-    shards, counts = np.unique(at, return_counts=True)
-    places = np.split(order, np.cumsum(counts)[:-1])
-    return [
-        (shard, chosen, numbers[chosen] - begins[shard])
-        for shard, chosen in zip(shards.tolist(), places, strict=True)
-    ]
+def by_shard(
+    shards: Sequence[_Shard], numbers: IntArray
+) -> Iterator[tuple[_Shard, IntArray, IntArray]]:
+    """The shards that hold some texts, with the indices of these in `numbers`, and their rows."""
+    begins = np.concatenate([[0], np.cumsum([len(shard) for shard in shards], dtype=np.int64)])
+    shard_of = np.searchsorted(begins, numbers, side="right") - 1  # (numbers,)
+    for at in np.unique(shard_of).tolist():
+        places = np.flatnonzero(shard_of == at)
+        yield shards[at], places, numbers[places] - begins[at]
 
 
 def largest(values: Array32, count: int) -> IntArray:

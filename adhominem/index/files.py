@@ -15,9 +15,11 @@ read a row at a time, is not read then: it has a checksum of each row (`PackedLe
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from hashlib import file_digest, sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 from zlib import crc32
@@ -35,15 +37,15 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 MANIFEST = "index.json"
 _BY_ROW = (".values", ".steps", "texts.data")  # how the names of arrays end that rows are read of
 _LARGEST = 1e9  # no number of an index comes near
-_KINDS: dict[str, Any] = {
-    "I8": np.int8,
-    "U8": np.uint8,
-    "U16": np.uint16,
-    "U32": np.uint32,
-    "F16": np.float16,
-    "I64": np.int64,
-    "F32": np.float32,
-    "F64": np.float64,
+_KINDS = {
+    "I8": "i1",
+    "U8": "u1",
+    "U16": "u2",
+    "U32": "u4",
+    "I64": "i8",
+    "F16": "f2",
+    "F32": "f4",
+    "F64": "f8",
 }
 
 
@@ -134,48 +136,53 @@ def write_arrays(folder: Path, name: str, arrays: Arrays) -> IndexFile:
     checks = {key: crc32(array.data) for key, array in plain.items() if not key.endswith(_BY_ROW)}
     data = save(plain, {"crc32": strict_json(checks)})
     replace_file(folder / name, data)
-    return index_file(name, data)
+    header = crc32(data[: 8 + int.from_bytes(data[:8], "little")])
+    return IndexFile(name=name, bytes=len(data), sha256=sha256(data).hexdigest(), header=header)
 
 
-def index_file(name: str, data: bytes) -> IndexFile:
-    """The manifest's entry for a file with these bytes."""
-    header = data[: 8 + int.from_bytes(data[:8], "little")]
-    digest = sha256(data).hexdigest()
-    return IndexFile(name=name, bytes=len(data), sha256=digest, header=crc32(header))
+@contextmanager
+def naming_damage(path: Path) -> Iterator[None]:
+    """A context in which whatever does not fit is reported as damage of this file."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise damaged(path, error) from None
+
+
+def damaged(path: Path, reason: object) -> IndexFolderError:
+    """The error for a file that is not as it was written."""
+    return IndexFolderError(
+        f"{path} is damaged ({reason}); restore it from a copy, or build the index again"
+    )
 
 
 def read_arrays(folder: Path, file: IndexFile) -> dict[str, npt.NDArray[Any]]:
     """The arrays of a file, as they were written; rows of LEVs and texts are not read yet."""
     path = folder / file.name
-    try:
+    with naming_damage(path):
         if Path(file.name).name != file.name:
             raise ValueError("its name is not a plain name")
         if path.stat().st_size != file.bytes:
             raise ValueError(f"it has {path.stat().st_size:,} bytes, not {file.bytes:,}")
         # Mapped here, and not by `safe_open`, which copies each array into memory.
         raw = np.asarray(np.memmap(path, np.uint8, "r"))  # plain: reading from it costs less
-        length = int(raw[:8].view("<u8")[0])
-        if crc32(raw[: 8 + length].data) != file.header:
+        start = 8 + int(raw[:8].view("<u8")[0])
+        if crc32(raw[:start].data) != file.header:
             raise ValueError("its header is not as it was written")
-        header = json.loads(raw[8 : 8 + length].tobytes())
+        header = json.loads(raw[8:start].tobytes())
         checks = json.loads(header.pop("__metadata__")["crc32"])
-        arrays = {}
+        arrays: dict[str, npt.NDArray[Any]] = {}
         for name, entry in header.items():
-            begin, end = (8 + length + at for at in entry["data_offsets"])
-            kind = np.dtype(_KINDS[entry["dtype"]])
-            # A copy where the place in the file is none for such numbers: small arrays all.
-            part = raw[begin:end]
-            array = part.view(kind) if begin % kind.itemsize == 0 else _copied(part, kind)
-            arrays[name] = array = array.reshape(entry["shape"])
-            if name.endswith(_BY_ROW):
-                continue
-            if crc32(part.data) != checks[name]:
+            part = raw[slice(*(start + offset for offset in entry["data_offsets"]))]
+            if not name.endswith(_BY_ROW) and crc32(part.data) != checks[name]:
                 raise ValueError(f"its {name} are not as they were written")
+            kind = np.dtype(_KINDS[entry["dtype"]])
+            if (start + entry["data_offsets"][0]) % kind.itemsize:
+                part = part.copy()  # numbers must lie at a multiple of their size
+            arrays[name] = array = part.view(kind).reshape(entry["shape"])
             if kind.kind == "f" and array.size and not float(np.abs(array).max()) < _LARGEST:
                 raise ValueError(f"its {name} hold something that is not a number, or too large")
         return arrays
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise damaged(path, error) from None
 
 
 def checked(arrays: Arrays, name: str, kinds: str, *shape: int | None) -> npt.NDArray[Any]:
@@ -186,12 +193,12 @@ def checked(arrays: Arrays, name: str, kinds: str, *shape: int | None) -> npt.ND
     if name not in arrays:
         raise ValueError(f"it has no {name}")
     array = arrays[name]
-    kind, there = array.dtype.str[1:], array.shape
-    fits = len(there) == len(shape) and all(
-        n in (None, m) for n, m in zip(shape, there, strict=True)
+    kind, actual = array.dtype.str[1:], array.shape
+    fits = len(actual) == len(shape) and all(
+        n in (None, m) for n, m in zip(shape, actual, strict=True)
     )
     if not fits or kind not in kinds.split():
-        raise ValueError(f"its {name} are {kind} {there}; expected {kinds} {shape}")
+        raise ValueError(f"its {name} are {kind} {actual}; expected {kinds} {shape}")
     return array
 
 
@@ -203,29 +210,12 @@ def checked_ends(arrays: Arrays, name: str, count: int, length: int) -> npt.NDAr
     return ends
 
 
-def _copied(part: npt.NDArray[np.uint8], kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    return np.frombuffer(part.tobytes(), kind)
-
-
 def check_file(folder: Path, file: IndexFile) -> None:
     """Raise an IndexFolderError that names the file unless its bytes are those written."""
-    digest = sha256()
     path = folder / file.name
-    try:
-        with open(path, "rb") as opened:
-            while block := opened.read(1 << 22):
-                digest.update(block)
-    except OSError as error:
-        raise damaged(path, error) from None
-    if digest.hexdigest() != file.sha256:
-        raise damaged(path, "its SHA-256 is not the one recorded")
-
-
-def damaged(path: Path, reason: object) -> IndexFolderError:
-    """The error for a file that is not as it was written."""
-    return IndexFolderError(
-        f"{path} is damaged ({reason}); restore it from a copy, or build the index again"
-    )
+    with naming_damage(path), open(path, "rb") as opened:
+        if file_digest(opened, "sha256").hexdigest() != file.sha256:
+            raise ValueError("its SHA-256 is not the one recorded")
 
 
 @dataclass(frozen=True)
@@ -255,12 +245,8 @@ class Strings:
 
     def all(self) -> list[str]:
         """All strings."""
-        data = self.data.tobytes()
-        begins = [0, *self.ends[:-1].tolist()]
-        return [
-            data[begin:end].decode("utf-8", "replace")
-            for begin, end in zip(begins, self.ends.tolist(), strict=True)
-        ]
+        data, ends = self.data.tobytes(), [0, *self.ends.tolist()]
+        return [data[slice(*part)].decode("utf-8", "replace") for part in pairwise(ends)]
 
     def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
         """The arrays to write."""

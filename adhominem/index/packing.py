@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import AnyFloats, Array32, IntArray, Levs, Rows, SparseRows
 from adhominem.errors import OptionError
-from adhominem.index.engine import Shards, multiplied
+from adhominem.index.engine import by_shard, module_in_c, multiplied, row_products
 from adhominem.index.files import Arrays, checked, checked_ends
 
 _LARGEST = 127  # of a number in a byte
@@ -39,24 +39,32 @@ class PackedDense:
         """The length of a row."""
         return int(self.values.shape[1])
 
-    def check(self, row: int, before: int) -> int:
-        """The CRC-32 of a row, continued from that of what comes before it."""
-        return crc32(self.values[row].data, before)
-
     @classmethod
     def of(cls, rows: AnyFloats) -> PackedDense:
         """Packed from plain rows (documents, size)."""
         scales = _scales(np.abs(rows).max(axis=1, initial=0))
         return cls(np.rint(rows / scales[:, None]).astype(np.int8), scales)
 
-    def rows(self, numbers: IntArray) -> Array32:
-        """(numbers, size): these rows, unpacked."""
-        values: Array32 = self.values[numbers].astype(np.float32)
-        return values * self.scales[numbers, None]
+    def __len__(self) -> int:
+        return len(self.scales)
 
-    def queries(self) -> npt.NDArray[np.int16]:
-        """(documents, size): these rows as operands for products in C."""
-        return self.values.astype(np.int16)
+    def chosen(self, numbers: IntArray) -> PackedDense:
+        """Some of the rows, still packed."""
+        return PackedDense(self.values[numbers], self.scales[numbers])
+
+    @staticmethod
+    def joined(parts: Sequence[PackedDense]) -> PackedDense:
+        """All rows of several."""
+        values = np.concatenate([part.values for part in parts])
+        return PackedDense(values, np.concatenate([part.scales for part in parts]))
+
+    def rows(self) -> Array32:
+        """(documents, size): the rows, unpacked."""
+        return np.asarray(self.values.astype(np.float32) * self.scales[:, None])
+
+    def check(self, row: int, before: int) -> int:
+        """The CRC-32 of a row, continued from that of what comes before it."""
+        return crc32(self.values[row].data, before)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays to write."""
@@ -72,11 +80,6 @@ class PackedSparse:
     values: npt.NDArray[np.int8]  # (entries,): zero where a step is not the last one
     scales: Array32  # (documents,)
     size: int
-
-    def check(self, row: int, before: int) -> int:
-        """The CRC-32 of a row, continued from that of what comes before it."""
-        entries = slice(self.ends[row - 1] if row else 0, self.ends[row])
-        return crc32(self.values[entries].data, crc32(self.steps[entries].data, before))
 
     @classmethod
     def of(cls, rows: SparseRows) -> PackedSparse:
@@ -105,56 +108,79 @@ class PackedSparse:
         counts = np.bincount(owners, extra + 1, len(rows)).astype(np.int64)
         return cls(np.cumsum(counts), all_steps, all_values, scales, rows.size)
 
-    def rows(self, numbers: IntArray) -> SparseRows:
-        """(numbers, size): these rows, unpacked."""
-        ends = self.ends[numbers]
-        begins = np.where(numbers > 0, self.ends[numbers - 1], 0)
-        counts = ends - begins
-        starts = np.cumsum(counts) - counts  # (numbers,): of each in the entries that are taken
-        if len(numbers) and np.array_equal(begins[1:], ends[:-1]):  # neighbours
-            entries: slice | IntArray = slice(begins[0], ends[-1])
-        else:
-            entries = np.arange(counts.sum()) + np.repeat(begins - starts, counts)
-        steps, values = self.steps[entries].astype(np.int64), self.values[entries]
-        walked = np.cumsum(steps)
-        before = np.where(starts > 0, walked[starts - 1], 0) if len(walked) else starts
-        owners = np.repeat(np.arange(len(numbers)), counts)
-        kept = np.flatnonzero(values)
-        owners = owners[kept]
-        places = walked[kept] - before[owners] - 1
-        if len(places) and (places.max() >= self.size or not steps.all()):
-            raise OptionError(
-                f"a number in place {places.max()} of {self.size}, or two in one place; expected a "
-                "place before that, and one number in each"
-            )
-        return SparseRows.of_counts(
-            np.bincount(owners, minlength=len(numbers)),
-            places,
-            _squared(values[kept], self.scales[numbers][owners]),
-            self.size,
+    def __len__(self) -> int:
+        return len(self.scales)
+
+    @property
+    def counts(self) -> IntArray:
+        """(documents,): how many entries each row has."""
+        return np.diff(self.ends, prepend=0)
+
+    def chosen(self, numbers: IntArray) -> PackedSparse:
+        """Some of the rows, still packed."""
+        counts = self.counts[numbers]
+        ends = np.cumsum(counts)
+        entries = np.arange(counts.sum()) + np.repeat(self.ends[numbers] - ends, counts)
+        return PackedSparse(
+            ends, self.steps[entries], self.values[entries], self.scales[numbers], self.size
         )
 
-    def queries(self) -> npt.NDArray[np.int8]:
-        """(documents, size): the roots of these rows as operands for products in C."""
-        result = np.zeros((len(self.ends), self.size), np.int8)
+    @staticmethod
+    def joined(parts: Sequence[PackedSparse]) -> PackedSparse:
+        """All rows of several."""
+        ends = np.cumsum(np.concatenate([part.counts for part in parts]))
+        steps, values, scales = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("steps", "values", "scales")
+        )
+        return PackedSparse(ends, steps, values, scales, parts[0].size)
+
+    def places(self) -> IntArray:
+        """(entries,): the place of each entry in its row."""
         walked = np.cumsum(self.steps, dtype=np.int64)
-        begins = np.concatenate([np.zeros(1, np.int64), self.ends[:-1]])[: len(self.ends)]
-        counts = self.ends - begins
-        before = np.where(begins > 0, np.append(walked, 0)[begins - 1], 0)  # (documents,)
+        before = np.append(0, walked)[self.ends - self.counts]  # (documents,)
+        walked -= np.repeat(before + 1, self.counts)
+        if len(walked) and (walked.max() >= self.size or not self.steps.all()):
+            raise OptionError(
+                f"a number in place {walked.max()} of {self.size}, or two in one place; expected a "
+                "place before that, and one number in each"
+            )
+        return walked
+
+    def rows(self) -> SparseRows:
+        """(documents, size): the rows, unpacked."""
         kept = np.flatnonzero(self.values)
-        owners = np.repeat(np.arange(len(counts)), counts)[kept]
-        result[owners, walked[kept] - before[owners] - 1] = self.values[kept]
+        owners = np.repeat(np.arange(len(self.ends)), self.counts)[kept]
+        roots = self.values[kept] * self.scales[owners]
+        counts = np.bincount(owners, minlength=len(self.ends))
+        return SparseRows.of_counts(counts, self.places()[kept], roots * np.abs(roots), self.size)
+
+    def roots(self) -> npt.NDArray[np.int8]:
+        """(size,): the numbers of the first row, each standing for its square, with its sign."""
+        result = np.zeros(self.size, np.int8)
+        first = slice(self.ends[0])
+        kept = np.flatnonzero(self.values[first])
+        result[self.places()[first][kept]] = self.values[first][kept]
         return result
+
+    def products(self, squares: Array32) -> Array32:
+        """(documents,): products of each row with a plain one (size,), both without scales."""
+        terms, values = squares.take(self.places()), self.values.astype(np.float32)
+        terms *= values
+        terms *= np.abs(values)
+        counts = self.counts
+        sums = np.add.reduceat(np.append(terms, np.float32(0)), self.ends - counts)
+        return np.where(counts > 0, sums, np.float32(0))
+
+    def check(self, row: int, before: int) -> int:
+        """The CRC-32 of a row, continued from that of what comes before it."""
+        entries = slice(self.ends[row - 1] if row else 0, self.ends[row])
+        return crc32(self.values[entries].data, crc32(self.steps[entries].data, before))
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays to write."""
-        return {
-            "ends": self.ends,
-            "steps": self.steps,
-            "values": self.values,
-            "scales": self.scales,
-            "size": np.array([self.size]),
-        }
+        names = ("ends", "steps", "values", "scales")
+        return {"size": np.array([self.size])} | {name: getattr(self, name) for name in names}
 
 
 Packed = PackedDense | PackedSparse
@@ -180,28 +206,28 @@ class PackedLevs:
     def __len__(self) -> int:
         return len(self.log_tokens)
 
-    def levs(self, numbers: Sequence[int] | IntArray) -> Levs:
-        """(numbers, lev_size): the LEVs of these documents, as packing has rounded them."""
-        rows = np.asarray(numbers, np.int64)
-        parts: list[Rows] = [part.rows(rows) for part in self.parts]
-        return Levs((*parts, self.log_tokens[rows, None]))
+    def chosen(self, numbers: IntArray) -> PackedLevs:
+        """Some of the documents, still packed; a ValueError if one is damaged."""
+        if self.checks is not None:
+            for row in numbers.tolist():
+                if self.check(row) != self.checks[row]:
+                    raise ValueError(f"the LEV of its text {row + 1} is not as it was written")
+        return PackedLevs(
+            tuple(part.chosen(numbers) for part in self.parts), self.log_tokens[numbers]
+        )
 
     @classmethod
-    def gathered(cls, places: Sequence[tuple[PackedLevs, int]]) -> PackedLevs:
-        """Documents of several packed arrays, still packed; a ValueError if one is damaged."""
-        parts: list[Packed] = []
-        for levs, row in places:
-            if levs.checks is not None and levs.check(row) != levs.checks[row]:
-                raise ValueError(f"the LEV of its text {row + 1} is not as it was written")
-        for at, first in enumerate(places[0][0].parts):
-            rows = [(levs.parts[at], row) for levs, row in places]
-            scales = np.array([part.scales[row] for part, row in rows], np.float32)
-            if isinstance(first, PackedSparse):
-                parts.append(_gathered_sparse(rows, scales, first.size))
-            else:
-                parts.append(PackedDense(np.stack([p.values[row] for p, row in rows]), scales))
-        tokens = [levs.log_tokens[row] for levs, row in places]
-        return cls(tuple(parts), np.array(tokens, np.float32))
+    def joined(cls, several: Sequence[PackedLevs]) -> PackedLevs:
+        """The documents of several packed arrays in one."""
+        parts = zip(*(levs.parts for levs in several), strict=True)
+        tokens = np.concatenate([levs.log_tokens for levs in several])
+        return cls(tuple(shards[0].joined(shards) for shards in parts), tokens)
+
+    def levs(self, numbers: Sequence[int] | IntArray) -> Levs:
+        """(numbers, lev_size): the LEVs of these documents, as packing has rounded them."""
+        chosen = self.chosen(np.asarray(numbers, np.int64))
+        parts: list[Rows] = [part.rows() for part in chosen.parts]
+        return Levs((*parts, chosen.log_tokens[:, None]))
 
     def check(self, row: int) -> int:
         """The CRC-32 of a document's LEV, without the parts checked when an index is opened."""
@@ -232,52 +258,37 @@ class PackedLevs:
                 size = int(checked(arrays, f"{begin}size", "i8", 1)[0])
                 parts.append(PackedSparse(ends, steps, values, scales, size))
             else:
-                parts.append(
-                    PackedDense(checked(arrays, f"{begin}values", "i1", count, None), scales)
-                )
+                values = checked(arrays, f"{begin}values", "i1", count, None)
+                parts.append(PackedDense(values, scales))
         checks = checked(arrays, "checks", "u4", count)
         return cls(tuple(parts), checked(arrays, "log_tokens", "f4", count), checks)
 
 
-def _gathered_sparse(
-    rows: Sequence[tuple[Packed, int]], scales: Array32, size: int
-) -> PackedSparse:
-    steps, values, counts = [], [], []
-    for part, row in rows:
-        assert isinstance(part, PackedSparse)
-        entries = slice(part.ends[row - 1] if row else 0, part.ends[row])
-        steps.append(part.steps[entries])
-        values.append(part.values[entries])
-        counts.append(len(steps[-1]))
-    ends = np.cumsum(counts, dtype=np.int64)
-    return PackedSparse(ends, np.concatenate(steps), np.concatenate(values), scales, size)
-
-
-@dataclass(frozen=True, eq=False)
 class LevTable:
-    """A member's part of all packed LEVs of an index, for products in C."""
+    """A member's part of all packed LEVs of an index, to be multiplied where it lies."""
 
-    arrays: tuple[Shards, ...]  # values; or steps, values and ends
-    scales: Array32  # (texts,)
+    def __init__(self, shards: Sequence[Packed]) -> None:
+        self._scales = np.concatenate([part.scales for part in shards])  # (texts,)
+        self._dense = [part.values for part in shards if isinstance(part, PackedDense)]
+        self._sparse = [part for part in shards if isinstance(part, PackedSparse)]
+        names = ("steps", "values", "ends")
+        self._arrays = [tuple(getattr(part, name) for part in self._sparse) for name in names]
 
-    @classmethod
-    def of(cls, shards: Sequence[Packed]) -> LevTable:
-        """A table built from the packed parts of each shard."""
-        names = ("steps", "values", "ends") if isinstance(shards[0], PackedSparse) else ("values",)
-        arrays = tuple(tuple(getattr(part, name) for part in shards) for name in names)
-        return cls(arrays, np.concatenate([part.scales for part in shards]))
-
-    def products(self, numbers: IntArray, query: Packed, module: Any) -> Array32:
+    def products(self, numbers: IntArray, query: Packed) -> Array32:
         """(numbers,): the products of chosen texts with one that is packed, too."""
-        operand, scales = query.queries()[0], self.scales[numbers] * query.scales[0]
-        least = _LEVS_WORTH_THREADS
-        if isinstance(query, PackedSparse):
-            multiply = module.sparse_products
-            roots = multiplied(multiply, self.arrays, numbers, operand, np.float32, least)
-            return np.asarray(roots * np.square(scales))
-        multiply = module.byte_products
-        whole = multiplied(multiply, self.arrays, numbers, operand, np.int32, least)
-        return np.asarray(whole * scales, np.float32)
+        scales = self._scales[numbers]
+        if isinstance(query, PackedDense):
+            return np.asarray(row_products(tuple(self._dense), numbers, query.rows()[0]) * scales)
+        module, roots = module_in_c(), query.roots()
+        if module is not None:
+            multiply, least = module.sparse_products, _LEVS_WORTH_THREADS
+            sums = multiplied(multiply, self._arrays, numbers, roots, np.float32, least)
+        else:
+            sums = np.empty(len(numbers), np.float32)
+            squares = np.square(roots, dtype=np.float32) * np.sign(roots)
+            for part, places, rows in by_shard(self._sparse, numbers):
+                sums[places] = part.chosen(rows).products(squares)
+        return np.asarray(sums * np.square(scales * query.scales[0]))
 
 
 def packed_and_back(levs: Levs) -> Levs:
@@ -288,12 +299,6 @@ def packed_and_back(levs: Levs) -> Levs:
 def _scales(largest: AnyFloats) -> Array32:
     """(documents,): the unit of the integers, such that the largest of a row is 127."""
     return np.maximum(largest / _LARGEST, np.finfo(np.float32).tiny).astype(np.float32)
-
-
-def _squared(roots: npt.NDArray[np.int8], scales: Array32) -> Array32:
-    """(numbers,): the numbers, with their signs, whose roots a byte and a scale give."""
-    sizes: Array32 = roots * scales
-    return sizes * np.abs(sizes)
 
 
 def _step_kind(steps: IntArray) -> tuple[type[np.unsignedinteger[Any]], int]:

@@ -6,23 +6,32 @@ codes        the remaining     all numbers of codes              a quarter, or s
 LEVs         as many as are    the approximate log Bayes factor  a few more than requested
              needed: `expected_misses`
 the model    the remaining     the calibrated log Bayes factor   as many as requested
+
+Among many texts, some by other people come up with strong evidence by chance. How many was measured
+twice on the index itself (`Chance`). Pairs of texts by different people, drawn at random, show how
+often a Bayes factor is at least that large; but among a million texts, one pair in a hundred
+thousand matters. So some texts are searched for, and everything found by other people is a false
+hit. Beyond that, the number of false links is extrapolated (`tail`). Where no author is known,
+texts are assumed to be by different people: among many authors, two texts drawn at random nearly
+always are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from adhominem.arrays import Array32, FloatArray, IntArray, Levs, joined
+from adhominem.arrays import Array32, FloatArray, IntArray, Levs, PairRows, joined
 from adhominem.errors import IndexFolderError
 from adhominem.index.approximate import Points, PointTable
-from adhominem.index.chance import Chance, read_chance
 from adhominem.index.codes import Coder, read_coder, read_codes
 from adhominem.index.engine import Engine, Scan, in_threads, largest, row_products
-from adhominem.index.files import read_manifest
+from adhominem.index.files import checked, naming_damage, read_arrays, read_manifest
 from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import PackedLevs, packed_and_back
 from adhominem.index.store import Store
@@ -49,13 +58,22 @@ _AT_ONCE = 32  # texts that are searched for
 _ROUNDS = 3  # further searches, where hits share passages with the text searched for
 _PAIRS_AT_ONCE = 400  # that the model scores in a thread
 _MISSED = 0.002  # share of the hits that may be missed
-_TAIL = 0.02  # share of the rests that the tail is judged by
+_TAIL_OF_RESTS = 0.02  # share of them that the tail is judged by
 _GOES_ON = 0.25  # times as many as the later half holds are expected of what is left, at least
 _LEFT = 1_024  # candidates that stand for all that are left
 
+# Of chance
+PAIRS = 3_000
+TRIALS = 50
+_HITS = 50  # of a trial
+_ONE_PERSON = 0.01  # share of the pairs that may be by one person after all
+_FEWEST_PAIRS = 20  # fewer say nothing
+_TAIL_OF_PAIRS = 0.05  # share of the pairs that the tail is judged by
+_NO_HIT = -1e6
+
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class Scored(PairRows):
     """The texts of an index that are nearest to one text, with their scores by the model."""
 
     numbers: IntArray  # (hits,): of texts; those with most evidence first
@@ -76,42 +94,35 @@ class Searcher:
         self._opened_as = folder if engine is None else None
         if is_address(folder):
             folder, engine = open_collection(str(folder))
-        self.store = Store(folder)
+        self.store = store = Store(folder)
         self.verifier = verifier
-        self.chance: Chance | None = read_chance(self.store)
-        self.store.check_model(verifier)
-        self.population: Population | None = self.store.make_population(verifier)
+        self.chance = _read_chance(store)
+        store.check_model(verifier)
+        self.population: Population | None = store.make_population(verifier)
         self.coder: Coder | None = None  # None in an index of few texts: all are scored
-        if self.population is not None:
-            self.coder = read_coder(self.store, verifier, self.population)
-            if self.coder is None or any(
-                shard.codes is None for shard in self.store.manifest.shards
-            ):
-                raise _unfinished(folder)
-            self._open_codes(self.coder, engine)
-
-    def _open_codes(self, coder: Coder, engine: Engine | None) -> None:
-        store = self.store
-        shards = [read_codes(store, shard, coder) for shard in store.manifest.shards]
+        if self.population is None:
+            return
+        self.coder = read_coder(store, verifier, self.population)
+        if self.coder is None or any(shard.codes is None for shard in store.manifest.shards):
+            raise _unfinished(folder)
+        shards = [read_codes(store, shard, self.coder) for shard in store.manifest.shards]
         self._codes = tuple(arrays["codes"] for arrays in shards)  # (texts, numbers) each
-        self._points = PointTable.of(shards)
+        self._points = PointTable(shards)
         if engine is None:
-            numbers = store.live_by_shard
-            rows = [part - begin for part, begin in zip(numbers, store.begins, strict=False)]
-            engine = Scan(
-                numbers,
-                [codes[at, : Scan.scanned] for codes, at in zip(self._codes, rows, strict=True)],
-            )
+            live = store.live_by_shard
+            rows = [part - begin for part, begin in zip(live, store.begins, strict=False)]
+            scanned = zip(self._codes, rows, strict=True)
+            engine = Scan(live, [codes[at, : Scan.scanned] for codes, at in scanned])
         self.engine: Engine = engine
 
     def renewed(self) -> Searcher:
         """The index as it is on disk now; an IndexFolderError while that cannot be opened."""
-        if (
-            self._opened_as is None
-            or (now := read_manifest(self.store.folder)) == self.store.manifest
-        ):
+        if self._opened_as is None:
             return self
-        if not now.complete:
+        manifest = read_manifest(self.store.folder)
+        if manifest == self.store.manifest:
+            return self
+        if not manifest.complete:
             raise _unfinished(self.store.folder)
         return Searcher(self._opened_as, self.verifier)
 
@@ -122,11 +133,11 @@ class Searcher:
 
         For each text, the texts in `left_out` are skipped.
         """
+        left_out = left_out or [frozenset()] * len(levs)
         results: list[Scored] = []
         for at in range(0, len(levs), _AT_ONCE):
             queries = packed_and_back(levs[at : at + _AT_ONCE])
-            outside = None if left_out is None else left_out[at : at + _AT_ONCE]
-            nearest = self.nearest(queries, k + self._margin(k), outside, k)
+            nearest = self.nearest(queries, k + self._margin(k), left_out[at : at + _AT_ONCE], k)
             results += self.scored(queries, nearest, k)
         return results
 
@@ -143,18 +154,17 @@ class Searcher:
         others, unless even the fourth search brings up more of them.
         """
         results, apart = self.search(levs, k, left_out), [list[int]() for _ in sketches]
-        waiting = list(range(len(results)))
-        for more in range(_ROUNDS, -1, -1):
-            shares = {at: self.store.sharing(sketches[at], results[at].numbers) for at in waiting}
-            waiting = [at for at in waiting if shares[at].any()]
-            for at in waiting:
-                result, kept = results[at], np.flatnonzero(~shares[at])
-                apart[at] += result.numbers[shares[at]].tolist()
-                results[at] = Scored(result.numbers[kept], result.factors[kept])
-            if not waiting or not more:
+        unsure = list(range(len(results)))
+        for further in range(_ROUNDS, -1, -1):
+            shares = {at: self.store.sharing(sketches[at], results[at].numbers) for at in unsure}
+            unsure = [at for at in unsure if shares[at].any()]
+            for at in unsure:
+                apart[at] += results[at].numbers[shares[at]].tolist()
+                results[at] = results[at][~shares[at]]
+            if not unsure or not further:
                 break
-            gone = [left_out[at] | frozenset(apart[at]) for at in waiting]
-            for at, result in zip(waiting, self.search(levs[waiting], k, gone), strict=True):
+            skipped = [left_out[at] | frozenset(apart[at]) for at in unsure]
+            for at, result in zip(unsure, self.search(levs[unsure], k, skipped), strict=True):
                 results[at] = result
         return list(zip(results, apart, strict=True))
 
@@ -168,30 +178,25 @@ class Searcher:
         return max(_MARGIN, round(_MARGIN_SHARE * k), small)
 
     def nearest(
-        self,
-        queries: Levs,
-        k: int,
-        left_out: Sequence[frozenset[int]] | None = None,
-        hits: int | None = None,
+        self, queries: Levs, k: int, left_out: Sequence[frozenset[int]], hits: int
     ) -> list[IntArray]:
         """For each of some LEVs, as stored in the index, about the k texts with most evidence.
 
-        Among these, the best `hits` (by default, all) should be complete.
+        Among these, the best `hits` should be complete.
         """
-        outside = left_out or [frozenset()] * len(queries)
         coder = self.coder
         if coder is None:
-            return [_without(self.store.live, gone) for gone in outside]
+            return [np.setdiff1d(self.store.live, list(skipped)) for skipped in left_out]
         points = coder.approximate.points(queries)
         codes = coder.query(queries, points)  # (queries, numbers)
-        brought_up = self._brought_up(codes, k, outside)
+        brought_up = self._brought_up(codes, k, left_out)
 
         def ranked(at: int) -> IntArray:
             numbers, products = self._candidates(brought_up[at], codes[at], k)
             query, point = PackedLevs.of(queries[at : at + 1]), points[at : at + 1]
             depth = max(_FIRST, _FIRST_A_HIT * k, round(_FIRST_SHARE * len(self.store)))
             scores = self._approximate(query, point, numbers[:depth])
-            while expected_misses(products, scores, hits or k) > _MISSED * (hits or k):
+            while expected_misses(products, scores, hits) > _MISSED * hits:
                 more = self._approximate(query, point, numbers[len(scores) : 2 * len(scores)])
                 scores = np.concatenate([scores, more])
             return numbers[np.argsort(-scores, kind="stable")[:k]]
@@ -205,11 +210,12 @@ class Searcher:
 
         Of the numbers given for each text, the k with most evidence are returned, the best first.
         """
-        counts = [len(texts) for texts in numbers]
-        if not sum(counts):
+        ends = np.cumsum([len(texts) for texts in numbers])
+        if not ends[-1]:
             return [Scored(texts, self.verifier.scorer([], [])) for texts in numbers]
-        query_of, everything = np.repeat(np.arange(len(queries)), counts), np.concatenate(numbers)
-        parts = np.array_split(np.arange(len(query_of)), -(-len(query_of) // _PAIRS_AT_ONCE))
+        everything = np.concatenate(numbers)
+        query_of = np.searchsorted(ends, np.arange(len(everything)), side="right")
+        parts = np.array_split(np.arange(len(everything)), -(-len(everything) // _PAIRS_AT_ONCE))
 
         def score(pairs: IntArray) -> LogBayesFactors:
             # In one table, so that a text is multiplied once, not for each of its pairs.
@@ -219,14 +225,13 @@ class Searcher:
 
         factors = LogBayesFactors.joined(in_threads(score, parts, worth_it=len(parts) > 1))
         results = []
-        for texts, end in zip(numbers, np.cumsum(counts), strict=True):
-            rows = np.arange(end - len(texts), end)
-            order = np.argsort(-factors.unbounded[rows], kind="stable")[:k]
-            results.append(Scored(texts[order], factors[rows[order]]))
+        for texts, end in zip(numbers, ends, strict=True):
+            result = Scored(texts, factors[end - len(texts) : end])
+            results.append(result[np.argsort(-result.factors.unbounded, kind="stable")[:k]])
         return results
 
     def _brought_up(
-        self, codes: Array32, k: int, outside: Sequence[frozenset[int]]
+        self, codes: Array32, k: int, left_out: Sequence[frozenset[int]]
     ) -> list[tuple[IntArray, Array32]]:
         """For each query, by its code (queries, numbers), the texts that the engine brings up.
 
@@ -234,13 +239,13 @@ class Searcher:
         """
         texts = len(self.store)
         share = round(min(_SHARE_A_HIT * k, _LARGEST_SHARE) * texts)
-        count = max(_CANDIDATES, _CANDIDATES_A_HIT * k, share)
-        count = min(count + max(map(len, outside), default=0), texts, self.engine.most)
+        count = max(_CANDIDATES, _CANDIDATES_A_HIT * k, share) + max(map(len, left_out), default=0)
+        count = min(count, texts, self.engine.most)
         answers = self.engine.candidates(codes[:, : self.engine.scanned], count)
         result = []
-        for numbers, products, gone in zip(*answers, outside, strict=True):
-            there = (numbers >= 0) & (numbers < self.store.numbers)  # an engine may be newer
-            kept = there & ~np.isin(numbers, list(gone))
+        for numbers, products, skipped in zip(*answers, left_out, strict=True):
+            known = (numbers >= 0) & (numbers < self.store.numbers)  # an engine may be newer
+            kept = known & ~np.isin(numbers, list(skipped))
             result.append((numbers[kept], products[kept]))
         return result
 
@@ -255,14 +260,12 @@ class Searcher:
         order = kept[np.argsort(-products[kept], kind="stable")]
         return numbers[order], products[order]
 
-    def approximate(self, queries: Levs, numbers: Sequence[IntArray]) -> list[FloatArray]:
-        """For each text (texts, lev_size), the approximate log Bayes factors with some texts."""
+    def approximate(self, query: Levs, numbers: IntArray) -> FloatArray:
+        """(numbers,): the approximate log Bayes factors of a text (1, lev_size) with some texts."""
         assert self.coder is not None
-        points = self.coder.approximate.points(queries)
-        return [
-            self._approximate(PackedLevs.of(queries[at : at + 1]), points[at : at + 1], row)
-            for at, row in enumerate(numbers)
-        ]
+        return self._approximate(
+            PackedLevs.of(query), self.coder.approximate.points(query), numbers
+        )
 
     def _approximate(self, query: PackedLevs, point: Points, numbers: IntArray) -> FloatArray:
         assert self.coder is not None
@@ -274,10 +277,6 @@ def _unfinished(folder: str | Path) -> IndexFolderError:
     return IndexFolderError(
         f"the index in {folder} is not finished; run `adhominem index` again with the same options"
     )
-
-
-def _without(numbers: IntArray, gone: frozenset[int]) -> IntArray:
-    return numbers[~np.isin(numbers, list(gone))] if gone else numbers
 
 
 def expected_misses(products: Array32, scores: FloatArray, hits: int) -> float:
@@ -300,9 +299,121 @@ def expected_misses(products: Array32, scores: FloatArray, hits: int) -> float:
     needed = least - left[step // 2 :: step]  # (left,): what a rest must be, to be among the best
     above = 1 - np.searchsorted(rests, needed, side="left") / len(rests)
     # Far out there are too few to count: the tail falls as its beginning does.
-    begin = float(np.quantile(rests, 1 - _TAIL))
+    begin = float(np.quantile(rests, 1 - _TAIL_OF_RESTS))
     fall = max(float((rests[rests > begin] - begin).mean()) if rests[-1] > begin else 0.0, 1e-6)
-    beyond = _TAIL * np.exp(-np.maximum(needed - begin, 0) / fall)
+    beyond = _TAIL_OF_RESTS * np.exp(-np.maximum(needed - begin, 0) / fall)
     above = np.where(needed > begin, beyond, above)
     late = int((scores[half:] >= least).sum())
     return max(float(above.mean() * len(left)), _GOES_ON * late)
+
+
+# Chance
+
+
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """Log Bayes factors of texts by different people, in nats, within bounds."""
+
+    texts: int  # of the index then
+    known_authors: bool
+    pairs: FloatArray  # (pairs,)
+    trials: FloatArray  # (trials, hits): of hits by others; _NO_HIT where there were no more
+    ranks: IntArray  # (trials,): of the first hit by the author; 0 if none came up
+    others: IntArray  # (trials,): how many other texts of the author there are
+
+    def expected(self, log_bayes_factor: float, texts: int) -> tuple[float, str]:
+        """The false hits to expect, at least as strong, in a search among this many texts.
+
+        It is also said by what they were measured: "searches" or "pairs".
+        """
+        # Where the last hit of each search is weaker, no more would come.
+        if len(self.trials) and (self.trials[:, -1] < log_bayes_factor).all():
+            a_search = float((self.trials >= log_bayes_factor).sum(axis=1).mean())
+            return a_search * texts / self.texts, "searches"
+        share = float((self.pairs >= log_bayes_factor).mean()) if len(self.pairs) else 0.0
+        return share * texts, "pairs"
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The arrays to write."""
+        numbers = {"texts": self.texts, "known_authors": int(self.known_authors)}
+        names = ("pairs", "trials", "ranks", "others")
+        return {name: np.array([number]) for name, number in numbers.items()} | {
+            name: getattr(self, name) for name in names
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Chance:
+        """Read what `arrays` returned; a ValueError if anything is missing or does not fit."""
+        texts, known = (int(checked(arrays, n, "i8", 1)[0]) for n in ("texts", "known_authors"))
+        trials = checked(arrays, "trials", "f8", None, None)
+        if texts < 1 or not trials.shape[1]:
+            raise ValueError("it was measured on no texts")
+        pairs = checked(arrays, "pairs", "f8", None)
+        of_trials = (checked(arrays, name, "i8", len(trials)) for name in ("ranks", "others"))
+        return cls(texts, bool(known), pairs, trials, *of_trials)
+
+
+def tail(by_chance: FloatArray, evidence: FloatArray) -> FloatArray:
+    """(pairs,): the share of pairs by different people with as much evidence or more.
+
+    The largest twentieth of the sample is assumed to fall off exponentially. Its largest fifth
+    counts as that much or more, since a few of these pairs may be by one person.
+    """
+    rising = np.sort(by_chance)
+    begin, end = np.quantile(rising, (1 - _TAIL_OF_PAIRS, 1 - _ONE_PERSON))
+    beyond = np.minimum(rising[rising > begin], end) - begin
+    known = max(1, int(((rising > begin) & (rising < end)).sum()))
+    fall = float(beyond.sum()) / known if len(beyond) else 1.0
+    share = 1 - np.searchsorted(rising, evidence, side="left") / len(rising)
+    excess = np.maximum(evidence - begin, 0)
+    return np.where(evidence > begin, _TAIL_OF_PAIRS * np.exp(-excess / max(fall, 1e-6)), share)
+
+
+def _read_chance(store: Store) -> Chance | None:
+    file = store.manifest.chance
+    if file is None:
+        return None
+    with naming_damage(store.folder / file.name):
+        return Chance.from_arrays(read_arrays(store.folder, file))
+
+
+def measure_chance(
+    searcher: Searcher,
+    *,
+    pairs: int = PAIRS,
+    trials: int = TRIALS,
+    on_progress: Callable[[float], None] = lambda share: None,
+) -> Chance | None:
+    """Measure the Bayes factors of texts by different people; None if there are too few texts."""
+    store, rng = searcher.store, np.random.default_rng(0)
+    live, accounts = store.shuffled, store.accounts
+    _, of_account, counts = np.unique(accounts[live], return_inverse=True, return_counts=True)
+    if len(counts) < 2:
+        return None
+    first, second = (live[rng.integers(0, len(live), pairs)] for _ in range(2))
+    apart = accounts[first] != accounts[second]
+    for at in np.flatnonzero(apart).tolist():
+        apart[at] = not store.sharing(store.sketch(int(first[at])), second[at : at + 1])[0]
+    first, second = first[apart], second[apart]
+    if len(first) < _FEWEST_PAIRS:
+        return None
+    by_chance = []
+    for at in range(0, len(first), _PAIRS_AT_ONCE):
+        one, other = (store.levs(side[at : at + _PAIRS_AT_ONCE]) for side in (first, second))
+        factors = searcher.verifier.scorer(one, other, searcher.population, despite_misfit=True)
+        by_chance.append(factors.log_bayes_factor)
+        on_progress(0.5 * min(1.0, (at + _PAIRS_AT_ONCE) / len(first)))
+    tried = rng.permutation(len(live))[: trials if store.has_authors else 0]
+    table = np.full((len(tried), min(_HITS, len(live))), _NO_HIT)
+    ranks = np.zeros(len(tried), np.int64)
+    for at, number in enumerate(live[tried].tolist()):
+        copies = frozenset(store.copies(store.digests[number].tobytes()))  # and itself
+        query, sketch = store.levs([number]), store.sketch(number)
+        scored, _ = searcher.search_apart(query, table.shape[1], [sketch], [copies])[0]
+        same = accounts[scored.numbers] == accounts[number]
+        false_hits = scored.factors.log_bayes_factor[~same]
+        table[at, : len(false_hits)] = false_hits
+        ranks[at] = np.argmax(same) + 1 if same.any() else 0
+        on_progress(0.5 + 0.5 * (at + 1) / len(tried))
+    others = counts[of_account[tried]] - 1
+    return Chance(len(live), store.has_authors, np.concatenate(by_chance), table, ranks, others)

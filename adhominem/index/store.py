@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,18 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import (
-    AnyFloats,
-    Array32,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Levs,
-    Rows,
-    SparseRows,
-)
+from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray, Levs
 from adhominem.errors import IndexFolderError, OptionError
-from adhominem.index.engine import module_in_c
+from adhominem.index.engine import by_shard
 from adhominem.index.files import (
     MANIFEST,
     Manifest,
@@ -34,6 +25,7 @@ from adhominem.index.files import (
     check_file,
     checked,
     damaged,
+    naming_damage,
     read_arrays,
     read_manifest,
 )
@@ -48,6 +40,7 @@ from adhominem.verify.verifier import Verifier
 Bytes = npt.NDArray[np.uint8]
 COHORT = 200  # texts of the population that are kept, as of any other
 DIGEST_BYTES = 16
+STRINGS = ("ids", "authors", "topics", "sketches")  # sketches: 4 bytes a shingle
 _AT_ONCE = 512  # texts whose LEVs are unpacked together
 _MOST_LOG_TOKENS = 50.0
 _MARKS = 32  # hashes of a text by which near copies are recognised
@@ -63,39 +56,51 @@ _LARGEST_USUAL = 1 / 3  # share of the texts' passages
 class ShardTexts:
     """The texts of a shard: their metadata and their LEVs."""
 
-    ids: Strings
-    authors: Strings
-    topics: Strings
-    sketches: Strings  # of 4 bytes a shingle (`pairs.passages.sketch`)
+    strings: Mapping[str, Strings]  # by name: `STRINGS`, and texts if they are kept, compressed
     digests: Bytes  # (texts, 16): of their words
     counted: Bytes  # (texts,): 1 where a LEV is in the sums, 0 of later copies
+    foreign: Bytes  # (texts,): 1 of a text on which no statement is made
     levs: PackedLevs
     sums: FloatArray  # (lev_size,): of LEVs
-    foreign: Bytes  # (texts,): 1 of a text on which no statement is made
-    packed: Strings | None = None  # the texts themselves, if they are kept
+
+    def __len__(self) -> int:
+        return len(self.levs)
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The arrays to write."""
-        kept = {} if self.packed is None else self.packed.arrays("texts")
-        return {
-            **self.levs.arrays(),
-            **self.ids.arrays("ids"),
-            **self.authors.arrays("authors"),
-            **self.topics.arrays("topics"),
-            **self.sketches.arrays("sketches"),
-            "digests": self.digests,
-            "counted": self.counted,
-            "sums": self.sums.astype(np.float32),
-            "foreign": self.foreign,
-            **kept,
-        }
+        named = {name: getattr(self, name) for name in ("digests", "counted", "foreign")}
+        for name, strings in self.strings.items():
+            named |= strings.arrays(name)
+        return {**self.levs.arrays(), **named, "sums": self.sums.astype(np.float32)}
+
+    @classmethod
+    def read(cls, folder: Path, shard: Shard) -> ShardTexts:
+        """The texts of a shard; an IndexFolderError names a file that is damaged."""
+        arrays, count = read_arrays(folder, shard.levs), shard.texts
+        with naming_damage(folder / shard.levs.name):
+            levs = PackedLevs.from_arrays(arrays, count)
+            if not np.abs(levs.log_tokens).max() <= _MOST_LOG_TOKENS:
+                raise ValueError("it holds a text of more words than there are")
+            names = (*STRINGS, "texts") if "texts.ends" in arrays else STRINGS
+            strings = {name: Strings.from_arrays(name, arrays, count) for name in names}
+            if (strings["sketches"].ends % 4).any():
+                raise ValueError("it holds a sketch that is cut off")
+            return cls(
+                strings,
+                checked(arrays, "digests", "u1", count, DIGEST_BYTES),
+                checked(arrays, "counted", "u1", count),
+                checked(arrays, "foreign", "u1", count),
+                levs,
+                checked(arrays, "sums", "f4", sum(part.size for part in levs.parts) + 1),
+            )
 
     def marks(self, usual: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """(texts, _MARKS): the smallest hashes of each sketch, repeated if it has fewer.
 
         Hashes that are `usual` are skipped.
         """
-        data, counts = self.sketches.data.view("<u4"), np.diff(self.sketches.ends // 4, prepend=0)
+        sketches = self.strings["sketches"]
+        data, counts = sketches.data.view("<u4"), np.diff(sketches.ends // 4, prepend=0)
         if len(usual):
             kept = ~np.isin(data, usual)
             counts = np.diff(np.append(0, np.cumsum(kept))[np.cumsum(counts)], prepend=0)
@@ -105,33 +110,6 @@ class ShardTexts:
         marks = data.take(places, mode="clip") if len(data) else places
         of_words = self.digests[:, :4].copy().view("<u4")  # of a text that has no hash
         return np.where(counts[:, None] > 0, marks, of_words).astype(np.uint32)
-
-    @classmethod
-    def read(cls, folder: Path, shard: Shard) -> ShardTexts:
-        """The texts of a shard; an IndexFolderError names a file that is damaged."""
-        arrays, count = read_arrays(folder, shard.levs), shard.texts
-        try:
-            levs = PackedLevs.from_arrays(arrays, count)
-            size = sum(part.size for part in levs.parts) + 1
-            if not np.abs(levs.log_tokens).max() <= _MOST_LOG_TOKENS:
-                raise ValueError("it holds a text of more words than there are")
-            sketches = Strings.from_arrays("sketches", arrays, count)
-            if (sketches.ends % 4).any():
-                raise ValueError("it holds a sketch that is cut off")
-            return cls(
-                Strings.from_arrays("ids", arrays, count),
-                Strings.from_arrays("authors", arrays, count),
-                Strings.from_arrays("topics", arrays, count),
-                sketches,
-                checked(arrays, "digests", "u1", count, DIGEST_BYTES),
-                checked(arrays, "counted", "u1", count),
-                levs,
-                checked(arrays, "sums", "f4", size),
-                checked(arrays, "foreign", "u1", count),
-                Strings.from_arrays("texts", arrays, count) if "texts.ends" in arrays else None,
-            )
-        except ValueError as error:
-            raise damaged(folder / shard.levs.name, error) from None
 
 
 class Store:
@@ -213,8 +191,8 @@ class Store:
         return self._whole_sketch(number) - self._usual
 
     def _whole_sketch(self, number: int) -> frozenset[int]:
-        shard, at = self.place(number)
-        return frozenset(np.frombuffer(shard.sketches.bytes_at(at), "<u4").tolist())
+        shard, row = self.place(number)
+        return frozenset(np.frombuffer(shard.strings["sketches"].bytes_at(row), "<u4").tolist())
 
     @cached_property
     def _usual(self) -> frozenset[int]:
@@ -244,8 +222,8 @@ class Store:
         """The numbers of the live texts, by their ids."""
         numbers: dict[str, int] = {}
         for begin, shard in zip(self.begins.tolist(), self.shards, strict=False):
-            alive = self.alive[begin : begin + len(shard.ids)].tolist()
-            rows = zip(shard.ids.all(), alive, strict=True)
+            alive = self.alive[begin : begin + len(shard)].tolist()
+            rows = zip(shard.strings["ids"].all(), alive, strict=True)
             numbers.update((id, at) for at, (id, counts) in enumerate(rows, begin) if counts)
         return numbers
 
@@ -255,7 +233,7 @@ class Store:
         known: dict[str, int] = {}
         accounts = np.arange(self.numbers, dtype=np.int64)
         for begin, shard in zip(self.begins, self.shards, strict=False):
-            for at, author in enumerate(shard.authors.all()):
+            for at, author in enumerate(shard.strings["authors"].all()):
                 if author:
                     accounts[begin + at] = known.setdefault(author, int(begin) + at)
         return accounts
@@ -263,22 +241,28 @@ class Store:
     @property
     def has_authors(self) -> bool:
         """Whether the author of any text is known."""
-        return any(len(shard.authors.data) for shard in self.shards)
+        return any(len(shard.strings["authors"].data) for shard in self.shards)
 
     def place(self, number: int) -> tuple[ShardTexts, int]:
         """The shard of a text, and its row there."""
         at = int(np.searchsorted(self.begins, number, side="right")) - 1
         return self.shards[at], int(number - self.begins[at])
 
+    def _string(self, name: str, number: int) -> str:
+        shard, row = self.place(number)
+        return shard.strings[name][row]
+
     def id(self, number: int) -> str:
         """The id of a text."""
-        shard, at = self.place(number)
-        return shard.ids[at]
+        return self._string("ids", number)
 
     def author(self, number: int) -> str:
         """The author of a text; empty if unknown."""
-        shard, at = self.place(number)
-        return shard.authors[at]
+        return self._string("authors", number)
+
+    def topic(self, number: int) -> str:
+        """The topic of a text; empty if unknown."""
+        return self._string("topics", number)
 
     def account(self, number: int) -> str:
         """The author of a text, or its id where that is unknown."""
@@ -291,79 +275,58 @@ class Store:
             [np.zeros(0, dtype=bool), *(shard.foreign != 0 for shard in self.shards)]
         )
 
-    def topic(self, number: int) -> str:
-        """The topic of a text; empty if unknown."""
-        shard, at = self.place(number)
-        return shard.topics[at]
-
     def text(self, number: int) -> str | None:
         """The text itself, if the index keeps texts."""
         import zstandard
 
-        shard, at = self.place(number)
-        if shard.packed is None:
+        shard, row = self.place(number)
+        if "texts" not in shard.strings:
             return None
         with self._naming_damage([number]):
             try:
-                packed = shard.packed.bytes_at(at)
+                packed = shard.strings["texts"].bytes_at(row)
                 return zstandard.ZstdDecompressor().decompress(packed).decode("utf-8")
             except (zstandard.ZstdError, MemoryError) as error:
                 raise ValueError(error) from None
 
     def levs(self, numbers: Sequence[int] | IntArray) -> Levs:
         """(numbers, lev_size): the LEVs of some texts, in this order."""
+        if not len(numbers):
+            return Levs(())
         with self._naming_damage(numbers):
-            packed = self.packed(numbers)
-            return Levs(()) if packed is None else packed.levs(np.arange(len(packed)))
+            return self.packed(numbers).levs(np.arange(len(numbers)))
+
+    def packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs:
+        """The packed LEVs of one or more texts, in this order."""
+        wanted = np.asarray(numbers, np.int64)
+        with self._naming_damage(wanted):
+            parts = list(by_shard([shard.levs for shard in self.shards], wanted))
+            packed = PackedLevs.joined([levs.chosen(rows) for levs, _, rows in parts])
+        return packed.chosen(np.argsort(np.concatenate([places for _, places, _ in parts])))
 
     @cached_property
     def _tables(self) -> list[LevTable]:
         """The table of each member's part of all LEVs."""
-        packed = [shard.levs for shard in self.shards]
-        return [LevTable.of(parts) for parts in zip(*(levs.parts for levs in packed), strict=True)]
+        parts = zip(*(shard.levs.parts for shard in self.shards), strict=True)
+        return [LevTable(shards) for shards in parts]
 
     def products(self, numbers: IntArray, query: PackedLevs) -> Array32:
         """(numbers, members): the products of some texts with one other text, (1, lev_size)."""
-        module = module_in_c()
-        if not len(numbers):
-            return np.zeros((0, len(query.parts)), np.float32)
         with self._naming_damage(numbers):
-            if module is not None:
-                parts = zip(self._tables, query.parts, strict=True)
-                columns = [table.products(numbers, part, module) for table, part in parts]
-                return np.stack(columns, axis=1)
-            sides = self.levs(numbers).parts[:-1], query.levs([0]).parts[:-1]
-            columns = [
-                _products(part, np.asarray(row)[0]) for part, row in zip(*sides, strict=True)
-            ]
-            return np.stack(columns, axis=1).astype(np.float32)
-
-    def packed(self, numbers: Sequence[int] | IntArray) -> PackedLevs | None:
-        """The packed LEVs of some texts, in this order; None for no texts."""
-        wanted = np.asarray(numbers, np.int64)
-        at = np.searchsorted(self.begins, wanted, side="right") - 1  # (numbers,): of shards
-        places = zip(at.tolist(), (wanted - self.begins[at]).tolist(), strict=True)
-        rows = [(self.shards[shard].levs, row) for shard, row in places]
-        with self._naming_damage(wanted):
-            return PackedLevs.gathered(rows) if rows else None
+            parts = zip(self._tables, query.parts, strict=True)
+            return np.stack([table.products(numbers, part) for table, part in parts], axis=1)
 
     @contextmanager
     def _naming_damage(self, numbers: Sequence[int] | IntArray) -> Iterator[None]:
+        """A context in which an error names the damaged shard: the first whose hash differs."""
         try:
             yield
         except (OptionError, IndexError, ValueError, AssertionError) as error:
-            at = np.searchsorted(self.begins, numbers, side="right") - 1
-            raise self._damaged(np.unique(at), error) from None
-
-    def _damaged(self, shards: IntArray, error: Exception) -> IndexFolderError:
-        """The error that names the damaged shard: the first whose hash differs."""
-        for at in shards.tolist():
-            check_file(self.folder, self.manifest.shards[at].levs)
-        return damaged(self.folder / self.manifest.shards[shards[0]].levs.name, error)
-
-    def spread(self, most: int) -> IntArray:
-        """(texts,): at most this many distinct texts, drawn by their words."""
-        return self.distinct[:most]
+            shards = np.unique(np.searchsorted(self.begins, numbers, side="right") - 1)
+            files = [self.manifest.shards[at].levs for at in shards.tolist()]
+            for file in files:
+                check_file(self.folder, file)
+            raise damaged(self.folder / files[0].name, error) from None
 
     def check(self) -> None:
         """Raise an IndexFolderError that names the first file that is not as it was written."""
@@ -399,20 +362,13 @@ class Store:
             numbers = np.flatnonzero(chosen)
             for at in range(0, len(numbers), _AT_ONCE):
                 sums = sums + sign * sum_of(self.levs(numbers[at : at + _AT_ONCE]))
-        cohort = self.levs(self.spread(COHORT))
+        cohort = self.levs(self.distinct[:COHORT])
         groups: tuple[Group, ...] = ()
         if verifier.lead.genres is not None:
-            sample = self.levs(self.spread(1_000))
+            sample = self.levs(self.distinct[:_SAMPLE])
             groups = verifier.lead.genres.groups(verifier.scorer.lead_columns(sample))
         share = self.manifest.author_share or author_share(verifier, cohort)
         return Population(count, sums / count, cohort, seeming_authors=share * count, groups=groups)
-
-
-def _products(rows: Rows, plain: AnyFloats) -> AnyFloats:
-    """(rows,): the products of packed rows with another row, (size,)."""
-    if isinstance(rows, SparseRows):
-        return rows.sums(plain[rows.places] * rows.values)
-    return np.asarray(rows @ plain)
 
 
 def author_share(verifier: Verifier, cohort: Levs) -> float:

@@ -72,10 +72,9 @@ def attention_of(
         )
     sums: dict[str, Sums] = defaultdict(lambda: np.zeros(7))
     documents = tokens = 0
-    with reading(corpora, "reading", watch) as (sources, on_bytes):
+    with reading(corpora, "reading", watch) as sources:
         for document in chain.from_iterable(
-            source.documents(author_required=False, skipped=skipped, on_bytes=on_bytes)
-            for source in sources
+            source.documents(author_required=False, skipped=skipped) for source in sources
         ):
             attended = []  # the tokens that each network sees, and their weights
             for member in networks:

@@ -60,10 +60,8 @@ def prepare_files(
 
     Normaliser((*without,))  # refuses a step that does not exist
     normaliser = Normaliser((*(step for step in STEPS if step not in without),))
-    with reading(corpora, "preparing", watch) as (sources, on_bytes):
-        return prepare(
-            sources, output, normaliser=normaliser, jobs=jobs, skipped=skipped, on_bytes=on_bytes
-        )
+    with reading(corpora, "preparing", watch) as sources:
+        return prepare(sources, output, normaliser=normaliser, jobs=jobs, skipped=skipped)
 
 
 def split_files(
@@ -78,8 +76,8 @@ def split_files(
 ) -> SplitReport:
     """Split the texts of corpora by author into train, dev and test sets; see `split`."""
     options = SplitOptions(shares=shares, topic_disjoint=topic_disjoint, seed=seed)
-    with reading(corpora, "splitting", watch, times=2) as (sources, on_bytes):
-        return split(sources, output, options, skipped=skipped, on_bytes=on_bytes)
+    with reading(corpora, "splitting", watch, times=2) as sources:
+        return split(sources, output, options, skipped=skipped)
 
 
 @dataclass(frozen=True)
@@ -118,10 +116,8 @@ def pair_files(
         same_author_across=same_author_across or "",
         different_authors_within=different_authors_within or "",
     )
-    with reading(corpora, "reading", watch) as (sources, on_bytes):
-        written = write_pair_set(
-            sources, output, options, seed=seed, count=count, skipped=skipped, on_bytes=on_bytes
-        )
+    with reading(corpora, "reading", watch) as sources:
+        written = write_pair_set(sources, output, options, seed=seed, count=count, skipped=skipped)
     drawn = written.pairs
     leaks = check_leaks(
         same_author=drawn.same_author,
@@ -176,16 +172,14 @@ def encode(
         encoder_on(engine, model, verifier, jobs, device, output) as run,
         replaced_file(output) as partial,
         table(partial, verifier.lev_size) as write,
-        reading(corpora, "encoding", watch) as (sources, on_bytes),
+        reading(corpora, "encoding", watch) as sources,
     ):
         documents = 0
         names: deque[str] = deque()  # of the corpora, for texts that are being encoded
 
         def texts() -> Iterator[Document]:
             for source in sources:
-                for document in source.documents(
-                    author_required=False, skipped=skipped, on_bytes=on_bytes
-                ):
+                for document in source.documents(author_required=False, skipped=skipped):
                     names.append(source.name)
                     yield document
 

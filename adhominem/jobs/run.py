@@ -16,9 +16,10 @@ from adhominem.errors import InputError, OptionError
 from adhominem.jobs.workers import Encode, encode_documents, encoder_of
 from adhominem.pairs.passages import without_recurring
 from adhominem.score.population import Population
-from adhominem.text.files import Document, note_input, noting_inputs, real_path
+from adhominem.text.files import Document, hearing_bytes, note_input, noting_inputs, real_path
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Source, find_sources, read_documents, read_pairs
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.verifier import Verifier
 
 MOST_TEXTS = 1_000  # of a population: more would hardly move the mean
@@ -59,6 +60,9 @@ class Run:
     watch: Watch = unwatched
     skipped: list[InputError] | None = None  # what cannot be used; None: the first is raised
     encode: Encode | None = None  # by worker processes; None: the verifier itself
+    comparison: ComparedSides | None = (
+        None  # of the `sides` of the question, if it is known already
+    )
     model: str | Path = ""  # the model that was loaded, where the question is on files
     _without: set[str] = field(default_factory=set)  # texts that have no LEV
 
@@ -91,14 +95,12 @@ class Run:
 
 
 @contextmanager
-def reading(
-    corpora: Corpora, what: str, watch: Watch, *, times: int = 1
-) -> Iterator[tuple[list[Source], Callable[[int], None]]]:
-    """Corpora to be read `times` over, and a callback for bytes; files are noted as read."""
+def reading(corpora: Corpora, what: str, watch: Watch, *, times: int = 1) -> Iterator[list[Source]]:
+    """Corpora to be read `times` over, with what is read shown; files are noted as read."""
     with noting_inputs():
         sources, size = open_corpora(corpora)
-        with watch(what, times * size, "bytes") as on_bytes:
-            yield sources, on_bytes
+        with watch(what, times * size, "bytes") as on_bytes, hearing_bytes(on_bytes):
+            yield sources
 
 
 def open_corpora(corpora: Corpora) -> tuple[list[Source], int]:

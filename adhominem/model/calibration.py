@@ -136,7 +136,7 @@ class Validation(PairRows):
             masks = [mask for mask, _ in wanted.values()]
             near = alike[np.logical_and.reduce(masks)] if masks else alike
             near = near.nearest_entries(words, population)
-            if near.suffices or not wanted:
+            if _suffice(near.same_author) or not wanted:
                 break
             dropped.append(wanted.popitem()[0])
         words_of += [words_for for _, words_for in wanted.values()]
@@ -154,10 +154,14 @@ class Validation(PairRows):
 
         If `genre` is empty, those as if the model did not know the genre; else those where it did.
         """
-        alone = self[self.population == 0]
-        if alone.known.all():  # the model knows no genres at all
-            return alone
-        return alone[alone.known == bool(genre)]
+        return self[self._alone(genre)]
+
+    def _alone(self, genre: str) -> BoolArray:
+        """Whether each entry (cases,) is one `without_population`."""
+        alone = self.population == 0
+        if self.known[alone].all():  # the model knows no genres at all
+            return np.asarray(alone)
+        return np.asarray(alone & (self.known == bool(genre)))
 
     def misleading_rates(self, genre: str) -> MisleadingRates | None:
         """The rates of misleading evidence without a population; None without both classes.
@@ -174,19 +178,19 @@ class Validation(PairRows):
         return {}
 
     def _count_misleading(self, genre: str) -> MisleadingRates | None:
-        alone = self.without_population(genre)
-        same_genre = alone
+        counted, is_genre = self._alone(genre), False
         if genre in self.genres:
-            same_genre = alone[alone.genre == self.genres.index(genre)]
-        is_genre = genre in self.genres and same_genre.suffices
-        counted = same_genre if is_genre else alone
-        if not counted.same_author.any() or counted.same_author.all():
+            of_genre = counted & (self.genre == self.genres.index(genre))
+            is_genre = _suffice(self.same_author[of_genre])
+            counted = of_genre if is_genre else counted
+        same_author = self.same_author[counted]
+        if not same_author.any() or same_author.all():
             return None
-        factors = counted.log_bayes_factor.astype(np.float64)
-        same, different = misleading_shares(factors, counted.same_author)
+        factors = self.log_bayes_factor[counted].astype(np.float64)
+        same, different = misleading_shares(factors, same_author)
         return MisleadingRates(
             genre=genre if is_genre else "",
-            known=bool(counted.known.all()),
+            known=bool(self.known[counted].all()),
             same=same,
             different=different,
         )
@@ -201,11 +205,6 @@ class Validation(PairRows):
         kept = np.zeros(len(self), dtype=bool)
         kept[order[firsts]] = True
         return self[kept]
-
-    @property
-    def suffices(self) -> bool:
-        """Whether there are enough cases of each class."""
-        return min(int(self.same_author.sum()), int((~self.same_author).sum())) >= _FEWEST
 
 
 @dataclass(frozen=True)
@@ -225,6 +224,11 @@ class MisleadingRates:
     known: bool  # whether the model knew their genres
     same: float  # of same-author cases: evidence for different authors
     different: float  # of different-author cases: evidence for one author
+
+
+def _suffice(same_author: BoolArray) -> bool:
+    """Whether there are enough cases of each class."""
+    return min(int(same_author.sum()), int((~same_author).sum())) >= _FEWEST
 
 
 def _same_cell(values: npt.NDArray[np.int32], value: int, starts: tuple[int, ...]) -> BoolArray:
@@ -299,11 +303,15 @@ def read_reports(
         return alone, population
 
 
-def read_evidence(folder: Path | ModelFiles, *, population: bool) -> CalibrationEvidence:
-    """The evidence behind the calibration for comparisons with or without a population."""
+def read_evidence(folder: Path | ModelFiles) -> tuple[CalibrationEvidence, CalibrationEvidence]:
+    """The evidence behind the calibration for comparisons without and with a population."""
     files = ModelFiles.at(folder)
-    reports = read_reports(files)
-    report = reports and reports[population]
+    alone, population = read_reports(files) or (None, None)
+    by_twin = bool((read_calibration(files) or {}).get("twin"))
+    return _evidence(alone, by_twin), _evidence(population, by_twin)
+
+
+def _evidence(report: CalibrationReport | None, by_twin: bool) -> CalibrationEvidence:
     if report is None:
         return CalibrationEvidence()
     before, after = (of.get("cllr", nan) for of in (report.before, report.after))
@@ -313,7 +321,7 @@ def read_evidence(folder: Path | ModelFiles, *, population: bool) -> Calibration
         report.authors,
         before if isfinite(before) else None,
         after if isfinite(after) else None,
-        twin=bool((read_calibration(files) or {}).get("twin")),
+        twin=by_twin,
     )
 
 

@@ -16,8 +16,7 @@ import numpy.typing as npt
 from adhominem.arrays import Array32, IntArray
 from adhominem.compiled import compiled
 from adhominem.ngrams.table import CHANNELS, END, LONGEST_TOKEN, START, NgramTable, shape, spell
-from adhominem.text.by_type import Growing, KeptByType
-from adhominem.text.tokenizer import Numbered
+from adhominem.text.lexicon import Growing, KeptByType, Numbered
 
 _MOST_TYPES = 1 << 18  # remembered types, at most some 150 MB
 _MOST_CHARACTERS = 1 << 21  # of their spellings
@@ -115,12 +114,8 @@ class NgramCounter(KeptByType):
 
     def look_up(self, texts: Numbered) -> tuple[IntArray, TypePlaces]:
         """The row (tokens,) of each token of all texts, and the tables with these rows."""
-        numbers = texts.row
-        with self._lock:
-            rows = self._rows_of(texts.lexicon, numbers)
-            tables = TypePlaces(self, self._ends.rows, self._flat.rows, self._whole.rows)
-            self._forget_what_is_too_much()
-        return rows, tables
+        with self._rows_of(texts.lexicon, texts.row) as rows:
+            return rows, TypePlaces(self, self._ends.rows, self._flat.rows, self._whole.rows)
 
     # Strings, for a single table
 

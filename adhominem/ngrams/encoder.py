@@ -32,7 +32,7 @@ from adhominem.arrays import (
 )
 from adhominem.ngrams.counter import NgramCounter, TypePlaces
 from adhominem.ngrams.table import NgramTable
-from adhominem.text.tokenizer import Numbered
+from adhominem.text.lexicon import Numbered
 
 Number = TypeVar("Number", bound=np.generic)
 Weights = Mapping[str, npt.NDArray[np.generic]]

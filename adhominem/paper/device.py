@@ -20,8 +20,7 @@ from adhominem.arrays import Array32, IntArray
 from adhominem.paper.config import EncoderOptions
 from adhominem.paper.network import Batch, Network, on_device
 from adhominem.paper.runtime import Runtime
-from adhominem.text.by_type import KeptByType
-from adhominem.text.tokenizer import Lexicon, Numbered
+from adhominem.text.lexicon import KeptByType, Lexicon, Numbered
 from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable, spread_windows
 
 _MOST_TYPES = 1 << 17  # remembered types, some 170 MB for the paper's network
@@ -137,11 +136,8 @@ class _TypeVectors(KeptByType):
 
     def look_up(self, lexicon: Lexicon, numbers: IntArray) -> tuple[IntArray, Tensor]:
         """The row of each token, (tokens,), and the table of rows, (types, size)."""
-        with self._lock:
-            rows = self._rows_of(lexicon, numbers)
-            table = self._table[: self._size]
-            self._forget_what_is_too_much()
-        return rows, table
+        with self._rows_of(lexicon, numbers) as rows:
+            return rows, self._table[: self._size]
 
     def _add(self, types: list[str]) -> None:
         last = self._size + len(types)

@@ -18,8 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from adhominem.arrays import Array32, IntArray
 from adhominem.paper.recurrence import Kernel, Pooling, Product, Sequences, Weights, choose_kernel
-from adhominem.text.by_type import Growing, KeptByType
-from adhominem.text.tokenizer import Lexicon, Numbered
+from adhominem.text.lexicon import Growing, KeptByType, Lexicon, Numbered
 from adhominem.text.vocabulary import (
     PADDING,
     UNKNOWN,
@@ -70,12 +69,9 @@ class TypeInputs(KeptByType):
         self, lexicon: Lexicon, numbers: IntArray
     ) -> tuple[IntArray, tuple[Array32, Array32]]:
         """The row of each token, (tokens,), and the table of each direction, (types, inputs)."""
-        with self._lock:
-            rows = self._rows_of(lexicon, numbers)
+        with self._rows_of(lexicon, numbers) as rows:
             first, second = self._tables
-            tables = first.rows, second.rows
-            self._forget_what_is_too_much()
-        return rows, tables
+            return rows, (first.rows, second.rows)
 
     def _add(self, types: list[str]) -> None:
         for at in range(0, len(types), _TYPES_AT_ONCE):

@@ -10,7 +10,7 @@ import numpy as np
 
 from adhominem.arrays import Levs
 from adhominem.jobs.run import Run
-from adhominem.questions.rank.others import GIVEN, NO_POPULATION, OTHERS
+from adhominem.questions.rank.evidence import GIVEN, NO_POPULATION, OTHERS
 from adhominem.score.population import Population
 from adhominem.text.files import Document
 from adhominem.verify.cautions import Caution, caution, foreign_text, listed, two_genres

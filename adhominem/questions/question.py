@@ -21,13 +21,14 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 from markupsafe import Markup
 
+import adhominem
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.run import MOST_TEXTS, Run, Watch, distinct, draw, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.pairs.passages import without_recurring
 from adhominem.questions.verify.files import note_model
-from adhominem.records import Options, notes_of, settings_of
+from adhominem.records import Options, notes_of, settings_of, with_schema
 from adhominem.render.templates import markup, render_page
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
@@ -198,6 +199,23 @@ class Output:
         return [Path(path) for path in paths]
 
 
+class Answer:
+    """The base of answers: dataclasses whose last fields are those of `made_by`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain lists, numbers and strings, with the version of the schema."""
+        return with_schema(self)
+
+
+def made_by(verifier: Verifier) -> dict[str, str]:
+    """Which model and which version of AdHominem an answer is from."""
+    return {
+        "model": verifier.name,
+        "model_sha256": verifier.sha256,
+        "version": adhominem.__version__,
+    }
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows for a terminal."""
@@ -211,25 +229,33 @@ class Table:
 class Page(Generic[Result]):
     """How an answer is shown to people, on a page and on a terminal."""
 
-    name: str  # of the templates: NAME.html, and NAME_result.html for another page
+    name: str  # of the template that another page may include: NAME_result.html
     styles: Sequence[str]
     title: Callable[[Result], str]
     values: Callable[[Result], Mapping[str, Any]]  # that the templates take
     lines: Callable[[Result, Mapping[str, Any]], Iterable[str | Table]]  # for a terminal
     remarks: Callable[[Result], Sequence[str]] = lambda result: ()  # that go before, JSON or not
     warnings: Callable[[Result], Iterable[Caution]] = lambda result: ()  # that follow the lines
+    template: str = "answer.html"  # of a page of its own
     script: str = ""
     images: str = ""  # where they may come from, such as `data:`
 
     def whole(self, result: Result) -> str:
         """A file of its own, which fetches nothing from anywhere."""
-        title, values = self.title(result), self.values(result)
-        template = f"{self.name}.html"
-        return render_page(template, self.styles, self.script, self.images, title=title, **values)
+        return render_page(
+            self.template,
+            self.styles,
+            self.script,
+            self.images,
+            title=self.title(result),
+            below=f"{self.name}_result.html",
+            result=result,
+            **self.values(result),
+        )
 
     def fragment(self, result: Result) -> Markup:
         """What the page has below its heading, for another page with the same styles."""
-        return markup(f"{self.name}_result.html", **self.values(result))
+        return markup(f"{self.name}_result.html", result=result, **self.values(result))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,6 +274,7 @@ class Question(Options):
     runs_on: ClassVar[tuple[str, ...]] = ()  # `device` and `jobs`, where they make a difference
     is_encoded: ClassVar[bool] = True  # or the LEVs of the texts are not asked for
     with_page: ClassVar[Mapping[str, Any]] = {}  # settings, where a page is written
+    is_quick: ClassVar[bool] = False  # or a server answers it in the thread for slow work
 
     def answer(self, verifier: Verifier, run: Run) -> Any:
         """The answer, of a verifier that is `keeping` texts."""
@@ -257,6 +284,13 @@ class Question(Options):
         """All texts of the inputs."""
         values = (getattr(self, name) for name in inputs_of(type(self)))
         return [text for value in values for text in documents_in(value)]
+
+    def sides(self) -> tuple[Sequence[Exhibit], Sequence[Exhibit], Population | None] | None:
+        """The two sides of a quick question, and their population, if that is ready.
+
+        A server compares those of many requests together: `run.comparison` is then known.
+        """
+        return None
 
     def windows(self) -> list[Document]:
         """Parts of a text that are encoded, too."""

@@ -33,12 +33,12 @@ from adhominem.errors import (
     TooLargeError,
 )
 from adhominem.text.exhibits import Exhibit, exhibit_of
-from adhominem.text.files import FILLS_MEMORY, Document, most_bytes, readable, reading_at_most
+from adhominem.text.files import FILLS_MEMORY, most_bytes, readable, reading_at_most
 from adhominem.text.office import office_text
 from adhominem.text.readers import documents_in
 
 TABLE_SUFFIX = ".jsonl"
-MOST_MEMORY = 1 << 30
+_MOST_MEMORY = 1 << 30
 _MEMORY_PER_BYTE = 4  # of a file: the libraries copy it
 _SECONDS = 60
 _SECONDS_PER_BYTE = 1 / 50_000  # a thick book takes a minute, and has some megabytes
@@ -48,25 +48,7 @@ _ERRORS = {
     for error in (DamagedFileError, EmptyTextError, TextEncodingError, TooLargeError)
 }
 
-_MAIN = "from adhominem.text.bounded import main; main()"
-
 _is_bounded = False  # whether this process has bounds
-
-
-def bound(seconds: int, memory: int = MOST_MEMORY) -> None:
-    """Limit the time and memory of this process from now on, if the system can."""
-    global _is_bounded
-    _is_bounded = True
-    if hasattr(signal, "alarm"):
-        signal.alarm(seconds)
-    with suppress(ImportError):
-        import resource
-
-        _, hardest = resource.getrlimit(resource.RLIMIT_AS)
-        most = memory if hardest == resource.RLIM_INFINITY else min(memory, hardest)
-        resource.setrlimit(resource.RLIMIT_AS, (most, hardest))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # no text gets to the disk
 
 
 class BoundedReader:
@@ -125,8 +107,9 @@ class BoundedReader:
             self._owner = os.getpid()  # a fork must not share the pipes
             # Safe path: what lies in the current folder is not taken for a module.
             paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+            code = "from adhominem.text.bounded import main; main()"
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _MAIN, str(self._niceness)],
+                [sys.executable, "-P", "-c", code, str(self._niceness)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,  # what goes wrong there may quote a text
@@ -166,8 +149,7 @@ def pdf_text(data: bytes, path: Path) -> str:
         raise error.at(path) from None
     if "error" in answer:
         raise _ERRORS.get(answer["error"], InputError)(answer["problem"], path)
-    text: str = answer["texts"][0]["text"]
-    return text
+    return str(answer["texts"][0]["text"])
 
 
 # The other side: the process with bounds.
@@ -183,7 +165,7 @@ def main() -> None:
     given, answers = sys.stdin.buffer, sys.stdout.buffer
     while line := given.readline():
         request = json.loads(line)
-        bound(request["seconds"], MOST_MEMORY + _MEMORY_PER_BYTE * sum(request["sizes"]))
+        bound(request["seconds"], _MOST_MEMORY + _MEMORY_PER_BYTE * sum(request["sizes"]))
         with reading_at_most(request["most_bytes"]):
             texts = _read_files(request["names"], request["sizes"], given)
         answer = json.dumps(texts, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -193,6 +175,22 @@ def main() -> None:
         answers.flush()
         del line, request, texts, answer  # before the next ones come
         bound(0)
+
+
+def bound(seconds: int, memory: int = _MOST_MEMORY) -> None:
+    """Limit the time and memory of this process from now on, if the system can."""
+    global _is_bounded
+    _is_bounded = True
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
+    with suppress(ImportError):
+        import resource
+
+        _, hardest = resource.getrlimit(resource.RLIMIT_AS)
+        most = memory if hardest == resource.RLIM_INFINITY else min(memory, hardest)
+        resource.setrlimit(resource.RLIMIT_AS, (most, hardest))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # no text gets to the disk
 
 
 def _end_with(parent: int) -> None:
@@ -212,20 +210,22 @@ def _read_files(names: list[str], sizes: list[int], files: BinaryIO) -> dict[str
         path = Path(f"{number}{suffix_of(name)}")
         data = files.read(size)
         left -= size
+        skipped: list[InputError] = []
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                for exhibit in _exhibits(data, path, name, notes):
+                for exhibit in _exhibits(data, path, name, skipped):
                     document = exhibit.document
                     row = {"text": document.text, "name": document.id, "topic": document.topic}
                     texts.append({**row, "sha256": exhibit.sha256})
         except (InputError, MissingExtraError, MemoryError) as error:
             files.read(left)  # the next request follows them
-            kind = "TooLargeError" if isinstance(error, MemoryError) else type(error).__name__
-            problem = FILLS_MEMORY if isinstance(error, MemoryError) else str(error)
-            problem = error.problem if isinstance(error, InputError) else problem
+            kind, problem = type(error).__name__, getattr(error, "problem", str(error))
+            if isinstance(error, MemoryError):
+                kind, problem = "TooLargeError", FILLS_MEMORY
             return {"error": kind, "problem": problem, "name": name}
-        notes += [_named(str(warning.message), path, name) for warning in caught]
+        for note in (*skipped, *(warning.message for warning in caught)):
+            notes.append(str(note).replace(str(path), name, 1))
     return {"texts": texts, "notes": notes}
 
 
@@ -234,16 +234,10 @@ def suffix_of(name: str) -> str:
     return Path(name.replace("\\", "/")).suffix.lower()
 
 
-def _exhibits(data: bytes, path: Path, name: str, notes: list[str]) -> Iterator[Exhibit]:
+def _exhibits(data: bytes, path: Path, name: str, skipped: list[InputError]) -> Iterator[Exhibit]:
     if path.suffix != TABLE_SUFFIX:
         exhibit = exhibit_of(data, path)
         yield replace(exhibit, document=replace(exhibit.document, id=name))
         return
-    skipped: list[InputError] = []
     for document in documents_in(data, path, skipped=skipped):
-        yield Exhibit.of(Document(text=document.text, id=document.id, topic=document.topic), name)
-    notes += [_named(str(error), path, name) for error in skipped]
-
-
-def _named(message: str, path: Path, name: str) -> str:
-    return message.replace(str(path), name, 1)
+        yield Exhibit.of(document, name)

@@ -21,21 +21,19 @@ from adhominem.errors import (
     StrayFilesWarning,
 )
 from adhominem.text.files import (
+    NOT_FOUND,
     READABLE_SUFFIXES,
     Document,
     all_files,
     note_input,
     path_of,
     read_bytes,
-    readable,
     readable_name,
     readable_suffix,
     take,
     visible_files,
 )
 from adhominem.text.streams import text_in
-
-STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True)
@@ -69,12 +67,8 @@ def exhibits_of(texts: SideTexts, name: str) -> list[Exhibit]:
     several = [texts] if isinstance(texts, str | Document | Exhibit) else list(texts)
     if not several:
         raise OptionError(f"there is no {name} text; expected at least one")
-    return [
-        text
-        if isinstance(text, Exhibit)
-        else Exhibit.of(text, name if len(several) == 1 else f"{name}-{number}")
-        for number, text in enumerate(several, start=1)
-    ]
+    names = [name] if len(several) == 1 else [f"{name}-{at + 1}" for at in range(len(several))]
+    return [Exhibit.of(text, name) for text, name in zip(several, names, strict=True)]
 
 
 def words_a_text(side: Sequence[Exhibit]) -> int:
@@ -93,25 +87,44 @@ def read_exhibits(paths: Sequence[str | Path], topic: str = "") -> list[Exhibit]
     """The exhibits of one side, from files, folders of files, or `-` for standard input."""
     exhibits = []
     for path in map(path_of, paths):
-        if str(path) == STANDARD_INPUT:
+        if str(path) == "-":
             exhibits.append(exhibit_of(_standard_input(), Path("standard input"), topic))
-        elif os.path.isdir(path):
-            exhibits += [_read(file, topic) for file in _texts_in(path)]
-        else:
-            exhibits.append(_read(path, topic))
+            continue
+        if not os.path.exists(path):  # Path.exists raises if a name is too long
+            raise NotFoundError(NOT_FOUND, path)
+        for file in _texts_in(path) if os.path.isdir(path) else [path]:
+            if readable_suffix(file) == ".jsonl":
+                raise InputError("a table of many texts; expected a file for each", file)
+            exhibits.append(exhibit_of(read_bytes(file), file, topic))
     return exhibits
+
+
+def exhibit_of(data: bytes, path: Path, topic: str = "") -> Exhibit:
+    """The exhibit of a file with these bytes: its text and hash are both of what was read."""
+    try:
+        document = Document(text=text_in(data, path), id=readable_name(str(path)), topic=topic)
+    except EmptyTextError as error:
+        raise error.at(path) from None
+    return Exhibit(document, sha256(data).hexdigest())
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None or sys.stdin.closed:
+        raise NotFoundError("it is closed; expected a text there", "standard input")
+    note_input(0)  # it may be a file, as in `< letter.txt`
+    return take(sys.stdin.buffer, "standard input")
 
 
 def _texts_in(folder: Path) -> list[Path]:
     texts = visible_files(folder, READABLE_SUFFIXES, deep=True)
-    expected = ", ".join(READABLE_SUFFIXES)
+    expected = f"expected files {', '.join(READABLE_SUFFIXES)}"
     if not texts:
-        raise NotFoundError(f"no text in this folder; expected files {expected}", folder)
+        raise NotFoundError(f"no text in this folder; {expected}", folder)
     _check_one_author(folder, texts)
     if others := sorted({*all_files(folder, deep=True)} - {*texts}):
         warnings.warn(
             f"{folder}: {len(others)} file(s) are not read, the first is {others[0].name}; "
-            f"expected files {expected}",
+            f"{expected}",
             StrayFilesWarning,
             stacklevel=3,
         )
@@ -137,29 +150,3 @@ def _check_one_author(folder: Path, texts: Sequence[Path]) -> None:
         StrayFilesWarning,
         stacklevel=4,
     )
-
-
-def _standard_input() -> bytes:
-    if sys.stdin is None or sys.stdin.closed:
-        raise NotFoundError("it is closed; expected a text there", "standard input")
-    note_input(0)  # it may be a file, as in `< letter.txt`
-    with readable("standard input"):
-        return take(sys.stdin.buffer, "standard input")
-
-
-def _read(path: Path, topic: str) -> Exhibit:
-    if not os.path.exists(path):  # Path.exists raises if a name is too long
-        raise NotFoundError("there is no such file or folder; look at the name and the place", path)
-    if readable_suffix(path) == ".jsonl":
-        raise InputError("a table of many texts; expected a file for each", path)
-    return exhibit_of(read_bytes(path), path, topic)
-
-
-def exhibit_of(data: bytes, path: Path, topic: str = "") -> Exhibit:
-    """The exhibit of a file with these bytes: its text and hash are both of what was read."""
-    try:
-        name = readable_name(str(path))
-        document = Document(text=text_in(data, path), id=name, topic=topic)
-    except EmptyTextError as error:
-        raise error.at(path) from None
-    return Exhibit(document, sha256(data).hexdigest())

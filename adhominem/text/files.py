@@ -10,6 +10,7 @@ same file.
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import warnings
@@ -17,9 +18,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from adhominem.errors import (
     DamagedFileError,
@@ -38,18 +39,20 @@ DEFAULT_MOST_BYTES = 64 << 20
 # Including pictures: the text in an office file has its own limit.
 _MOST_OFFICE_BYTES = 512 << 20
 _OFFICE_BYTES_PER_TEXT = 8  # where the limit on a text is raised
+BLOCK = 1 << 20  # bytes that are read, or unpacked, at a time
 FILLS_MEMORY = "it fills the memory; save its text alone as a new file"
+NOT_FOUND = "there is no such file or folder; look at the name and the place"
 
 COMPRESSIONS = (".gz", ".xz", ".zst")
 OFFICE_SUFFIXES = (".docx", ".odt", ".pdf")
 READABLE_SUFFIXES = (".txt", ".md", *OFFICE_SUFFIXES)
 _NO_PLAIN_TEXT = (".csv", ".doc", ".epub", ".html", ".htm", ".json", ".rtf", ".tsv", ".xml")
 
-OnBytes = Callable[[int], None]  # called with the number of bytes just read
 File = tuple[int, int] | str  # device and inode; or the path without links
 
 largest_text: ContextVar[int] = ContextVar("largest_text", default=DEFAULT_MOST_BYTES)
 inputs_read: ContextVar[dict[File, str] | None] = ContextVar("inputs_read", default=None)
+_on_bytes: ContextVar[Callable[[int], object]] = ContextVar("on_bytes", default=lambda count: None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +91,11 @@ class Document:
     def sha256(self) -> str:
         """The SHA-256 of the text, which identifies it."""
         return sha256(self.text.encode("utf-8")).hexdigest()
+
+
+def digest_of(data: str | bytes) -> bytes:
+    """A short hash that is equal for equal strings or bytes: there may be millions."""
+    return blake2b(data if isinstance(data, bytes) else data.encode(), digest_size=16).digest()
 
 
 # Paths and names.
@@ -274,6 +282,16 @@ def check_none_read_in(folder: Path) -> None:
 
 
 @contextmanager
+def hearing_bytes(on_bytes: Callable[[int], object]) -> Iterator[None]:
+    """A context in which this hears how many bytes of texts are read, packed as they are."""
+    token = _on_bytes.set(on_bytes)
+    try:
+        yield
+    finally:
+        _on_bytes.reset(token)
+
+
+@contextmanager
 def readable(path: str | Path) -> Iterator[None]:
     """A context that turns the system's errors about a path into InputErrors that name it."""
     try:
@@ -296,7 +314,17 @@ def readable(path: str | Path) -> Iterator[None]:
         ) from None
 
 
-def open_input(path: Path) -> BinaryIO:
+class _Input(io.FileIO):
+    """An open input, whose errors name it, and whose bytes are heard of."""
+
+    def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
+        with readable(self.name):
+            count = super().readinto(buffer)
+        _on_bytes.get()(count or 0)
+        return count
+
+
+def open_input(path: Path) -> io.BufferedReader:
     """An open file, or the pipe of a shell's <(command), noted as an input.
 
     Devices are refused: /dev/zero has no end, and others change or wait when they are opened.
@@ -306,38 +334,35 @@ def open_input(path: Path) -> BinaryIO:
             mode = os.stat(path).st_mode
             if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
                 raise InputError("this is a device; expected a file", path)
-            file = open(path, "rb", buffering=0)  # noqa: SIM115
+            file = _Input(path)
     except ValueError as error:  # of a name with a NUL in it
         raise NotFoundError(
             f"there can be no such file ({error}); choose another name", path
         ) from None
     note_input(path)
-    return cast(BinaryIO, file)
+    return io.BufferedReader(file, BLOCK)
 
 
-def read_bytes(path: Path, on_bytes: OnBytes | None = None) -> bytes:
+def read_bytes(path: Path) -> bytes:
     """The bytes of a text's file, which is noted as an input and read only once."""
     most = most_bytes()
     if path.suffix.lower() in OFFICE_SUFFIXES:
         most = max(_MOST_OFFICE_BYTES, _OFFICE_BYTES_PER_TEXT * most)
-    with open_input(path) as file, readable(path):
-        return take(file, path, most, on_bytes)
+    with open_input(path) as file:
+        return take(file, path, most)
 
 
-def take(
-    file: BinaryIO, path: str | Path, most: int | None = None, on_bytes: OnBytes | None = None
-) -> bytes:
+def take(file: BinaryIO, path: str | Path, most: int | None = None) -> bytes:
     """The rest of an open file; raises TooLargeError beyond `most` bytes or a text's limit."""
     most = most or most_bytes()
     blocks, size = [], 0
-    while block := file.read(1 << 20):
-        size += len(block)
-        if size > most:
-            raise too_large("it", most).at(path)
-        blocks.append(block)
-        if on_bytes is not None:
-            on_bytes(len(block))
-    return b"".join(blocks)
+    with readable(path):
+        while block := file.read(BLOCK):
+            size += len(block)
+            if size > most:
+                raise too_large("it", most).at(path)
+            blocks.append(block)
+        return b"".join(blocks)
 
 
 def open_regular(path: Path, largest: int) -> tuple[BinaryIO, int]:

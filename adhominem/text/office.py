@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -27,7 +27,7 @@ from adhominem.errors import (
     MissingExtraError,
     TooLargeError,
 )
-from adhominem.text.files import FILLS_MEMORY, most_bytes, too_large
+from adhominem.text.files import BLOCK, FILLS_MEMORY, most_bytes, too_large
 
 _PROTECTED = "the file is protected by a password; save an unprotected copy and read that"
 
@@ -42,28 +42,19 @@ _WORD_CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakH
 # but elements named `tab`: the stops of the ruler.
 _WORD_LEFT_OUT = {"del", "moveFrom", "rt", "pPr"}
 
-_DEEPEST = 100_000  # elements within each other
-
 _ODF = "urn:oasis:names:tc:opendocument:xmlns"
 _ODF_TEXT = f"{_ODF}:text:1.0"
 _ODF_EXTENSION = "urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0"
 _ODF_PARAGRAPHS = {f"{_ODF_TEXT} p", f"{_ODF_TEXT} h"}
-_ODF_LEFT_OUT = {
-    f"{_ODF}:office:1.0 annotation",
-    f"{_ODF}:drawing:1.0 object",
-    f"{_ODF_TEXT} tracked-changes",
-    f"{_ODF_TEXT} note",
-    f"{_ODF_TEXT} number",
-    f"{_ODF_TEXT} placeholder",
-    f"{_ODF_TEXT} ruby-text",
-    f"{_ODF_TEXT} script",
+_ODF_NO_TEXT = ("tracked-changes", "note", "number", "placeholder", "ruby-text", "script")
+_ODF_LEFT_OUT = {f"{_ODF}:office:1.0 annotation", f"{_ODF}:drawing:1.0 object"} | {
+    f"{_ODF_TEXT} {name}" for name in _ODF_NO_TEXT
 }
 # White space that was typed is an element; all other white space collapses. These control
 # characters, which XML must not contain, stand for the elements meanwhile.
 _ODF_SPACES, _ODF_COUNT = f"{_ODF_TEXT} s", f"{_ODF_TEXT} c"
-_ODF_SPACE, _ODF_TAB, _ODF_BREAK = "\0\1\2"
-_ODF_CHARACTERS = {f"{_ODF_TEXT} tab": _ODF_TAB, f"{_ODF_TEXT} line-break": _ODF_BREAK}
-_ODF_TYPED = str.maketrans({_ODF_SPACE: " ", _ODF_TAB: "\t", _ODF_BREAK: "\n"})
+_ODF_CHARACTERS = {f"{_ODF_TEXT} tab": "\1", f"{_ODF_TEXT} line-break": "\2"}
+_ODF_TYPED = str.maketrans("\0\1\2", " \t\n")
 
 _LETTER = r"[^\W\d_]"
 _HYPHENATED = re.compile(rf"(?<={_LETTER})[-\u00ad\u2010][ \t]*\n[ \t]*(?={_LETTER})")
@@ -74,6 +65,23 @@ _LIGATURES = str.maketrans(
 
 # pypdf's warnings go to the log of an application that has one, not to stderr.
 _NO_HANDLER = logging.NullHandler()
+
+# Limits. Word adds so much markup that a novel of 3 MB may have 60 MB of XML.
+_MOST_XML = 256 << 20
+_XML_PER_TEXT = 4  # where the limit on a text is raised
+_MOST_ELEMENTS = 8_000_000  # every word of that novel in a run of its own has half of that
+_DEEPEST = 100_000  # elements within each other
+_MOST_NAMES = 10_000  # of elements and attributes; the formats know some hundreds
+_LONGEST_NAMESPACE = 300  # letters: it is spelt out with each name
+_LONGEST_TAG = 16 << 20  # bytes, with all its attributes
+
+# Files of the archive: a book with a picture on each page has a thousand, and ZipFile makes a list
+# of all before any is read.
+_MOST_PARTS = 100_000
+_PART_MARK = b"PK\1\2"
+
+# A .docx with a password is not a zip but this older container, as are the files of Word 97.
+_OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def office_text(data: bytes, path: Path) -> str:
@@ -108,31 +116,11 @@ def word_parts(data: bytes, path: Path) -> dict[str, str]:
 
 def _shown_by(archive: ZipFile, part: str) -> str:
     if part.endswith((".xml", ".rels")):
-        shown = _ShownCollector()
-        _parse(archive, part, shown.start, None, shown.letters)
-        return _join(shown.paragraphs)
+        return _join(_AllLetters(archive, part).paragraphs)
     digest = sha256()
     for block in _blocks_of(archive, part):
         digest.update(block)
     return digest.hexdigest()
-
-
-class _ShownCollector:
-    """Collects all letters in a part of a Word document, whatever element they are in."""
-
-    def __init__(self) -> None:
-        self.paragraphs = _Paragraphs()
-        self._line = self.paragraphs.new()
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        namespace, _, bare = name.rpartition(" ")
-        if namespace in _WORD and bare == "p":
-            self._line = self.paragraphs.new()
-        elif namespace in _WORD and bare in _WORD_CHARACTERS:
-            self.letters(_WORD_CHARACTERS[bare])
-
-    def letters(self, text: str) -> None:
-        self.paragraphs.add(self._line, text)
 
 
 @contextmanager
@@ -159,22 +147,150 @@ def _join(paragraphs: Iterable[str]) -> str:
     return "\n".join(paragraph for paragraph in paragraphs if paragraph.strip())
 
 
+# The parts of a zip, and the XML in them
+
+
+def _open_zip(data: bytes) -> ZipFile:
+    if data.startswith(_OLE_MARK):
+        raise InputError(
+            "the file is protected by a password, or of a Word before 2007; "
+            "save an unprotected copy as .docx and read that"
+        )
+    if data.count(_PART_MARK) > _MOST_PARTS:
+        problem = f"it has more than {_MOST_PARTS:,} parts"
+        raise DamagedFileError(f"{problem}; if it is genuine, save its text alone as a new file")
+    return ZipFile(io.BytesIO(data))
+
+
+def _blocks_of(archive: ZipFile, part: str) -> Iterator[bytes]:
+    member = archive.getinfo(part)
+    # The other methods unpack a block to any size at once, and no office program uses them.
+    if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        raise DamagedFileError("the file is packed by an odd method; save it again")
+    most, size = max(_MOST_XML, _XML_PER_TEXT * most_bytes()), 0
+    with archive.open(member) as stream:
+        while block := stream.read(BLOCK):
+            size += len(block)
+            if size > most:
+                raise too_large(f"unpacked, its {part}", most)
+            yield block
+
+
+class _Part:
+    """A part of an office file, read as XML; subclasses say what of it belongs to the text.
+
+    Names are "NAMESPACE NAME". Paragraphs come in the order in which they begin: a text box follows
+    the paragraph that it is anchored to.
+    """
+
+    def __init__(self, archive: ZipFile, part: str) -> None:
+        self._paragraphs: list[list[str]] = []
+        self._letters, self._most = 0, most_bytes()
+        self._elements = fed = 0
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True  # otherwise each line of a text comes alone
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self.end
+        parser.CharacterDataHandler = self.letters
+        parser.StartDoctypeDeclHandler = _refuse_document_type
+        parser.StartNamespaceDeclHandler = _check_namespace
+        for block in _blocks_of(archive, part):
+            parser.Parse(block, False)
+            fed += len(block)
+            if fed - parser.CurrentByteIndex > _LONGEST_TAG:
+                raise _odd(f"{_LONGEST_TAG:,} bytes in one tag")
+            if len(parser.intern) > _MOST_NAMES:
+                raise _odd(f"{_MOST_NAMES:,} different names")
+        parser.Parse(b"", True)
+
+    @property
+    def paragraphs(self) -> Iterator[str]:
+        """All paragraphs, the empty ones included."""
+        return map("".join, self._paragraphs)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._elements += 1
+        if self._elements > _MOST_ELEMENTS:
+            raise _odd(f"{_MOST_ELEMENTS:,} elements")
+        self.start(name, attributes)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """An element begins."""
+
+    def end(self, name: str) -> None:
+        """An element ends."""
+
+    def letters(self, text: str) -> None:
+        """Letters in the innermost element."""
+
+    def new_paragraph(self) -> list[str]:
+        """Begin a paragraph."""
+        self._paragraphs.append([])
+        return self._paragraphs[-1]
+
+    def add(self, paragraph: list[str] | None, text: str) -> None:
+        """Add text to a paragraph, if it is in one, up to the limit of a text."""
+        if paragraph is not None:
+            self._letters += len(text)
+            if self._letters > self._most:
+                raise too_large("the text")
+            paragraph.append(text)
+
+
+def _refuse_document_type(*details: object) -> None:
+    # Documents that declare entities: they multiply, fetch other files, or leave gaps.
+    problem = "the file declares an XML document type, which no office program does; save it again"
+    raise DamagedFileError(problem)
+
+
+def _check_namespace(prefix: str | None, address: str | None) -> None:
+    if address is not None and len(address) > _LONGEST_NAMESPACE:
+        raise _odd(f"{_LONGEST_NAMESPACE} letters in the name of a namespace")
+
+
+def _odd(what: str) -> DamagedFileError:
+    problem = f"its XML has more than {what}"
+    return DamagedFileError(f"{problem}; if it is genuine, save its text alone as a new file")
+
+
+# Word
+
+
 def _read_docx(data: bytes) -> str:
     # Only the necessary parts: Word opens files in which others are missing or broken.
-    documents: list[str] = []
-
-    def find_document(name: str, attributes: dict[str, str]) -> None:
-        is_document = attributes.get("Type", "").endswith("/officeDocument")
-        if not documents and is_document and name.rpartition(" ")[2] == "Relationship":
-            documents.append(attributes["Target"])
-
     with _open_zip(data) as archive:
-        _parse(archive, "_rels/.rels", find_document)
-        if not documents:
+        main = _Relations(archive, "_rels/.rels").main_document
+        if main is None:
             raise DamagedFileError("the file names no main document; save it again as .docx")
-        word = _WordCollector()
-        _parse(archive, documents[0].lstrip("/"), word.start, word.end, word.letters)
-    return _join(word.paragraphs)
+        return _join(_WordText(archive, main.lstrip("/")).paragraphs)
+
+
+class _Relations(_Part):
+    main_document: str | None = None
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        is_document = attributes.get("Type", "").endswith("/officeDocument")
+        if self.main_document is None and is_document and name.endswith(" Relationship"):
+            self.main_document = attributes["Target"]
+
+
+class _AllLetters(_Part):
+    """All letters in a part of a Word document, whatever element they are in."""
+
+    def __init__(self, archive: ZipFile, part: str) -> None:
+        self._line: list[str] | None = None
+        super().__init__(archive, part)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        namespace, _, bare = name.rpartition(" ")
+        if namespace in _WORD and bare == "p":
+            self._line = self.new_paragraph()
+        elif namespace in _WORD and bare in _WORD_CHARACTERS:
+            self.letters(_WORD_CHARACTERS[bare])
+
+    def letters(self, text: str) -> None:
+        self._line = self.new_paragraph() if self._line is None else self._line
+        self.add(self._line, text)
 
 
 @dataclass(slots=True)
@@ -189,15 +305,12 @@ class _Open:
     used: bool = False  # whether one of the alternatives was read
 
 
-class _WordCollector:
-    """Collects the paragraphs of a Word document in the order in which they begin.
+class _WordText(_Part):
+    """The running text of a Word document."""
 
-    So a text box follows the paragraph that it is anchored to.
-    """
-
-    def __init__(self) -> None:
-        self.paragraphs = _Paragraphs()
+    def __init__(self, archive: ZipFile, part: str) -> None:
         self._open = [_Open("", None, False)]
+        super().__init__(archive, part)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if len(self._open) > _DEEPEST:
@@ -219,16 +332,14 @@ class _WordCollector:
         elif bare == "p":
             element.line = outer.unfinished
             if element.line is None:
-                element.line = self.paragraphs.new()
-        elif bare in _WORD_CHARACTERS and outer.line is not None:
-            self.paragraphs.add(outer.line, _WORD_CHARACTERS[bare])
+                element.line = self.new_paragraph()
+        elif bare in _WORD_CHARACTERS:
+            self.add(outer.line, _WORD_CHARACTERS[bare])
         self._open.append(element)
 
     def _inside(self, *names: str) -> bool:
-        return len(self._open) > len(names) and all(
-            element.name == name
-            for element, name in zip(self._open[-len(names) :], names, strict=True)
-        )
+        outer = tuple(element.name for element in self._open[-len(names) :])
+        return len(self._open) > len(names) and outer == names
 
     def end(self, name: str) -> None:
         element = self._open.pop()
@@ -237,8 +348,11 @@ class _WordCollector:
 
     def letters(self, text: str) -> None:
         element = self._open[-1]
-        if element.name == "t" and not element.left_out and element.line is not None:
-            self.paragraphs.add(element.line, text)
+        if element.name == "t" and not element.left_out:
+            self.add(element.line, text)
+
+
+# OpenDocument
 
 
 def _read_odt(data: bytes) -> str:
@@ -248,39 +362,33 @@ def _read_odt(data: bytes) -> str:
             b"encryption-data" in block for block in _blocks_of(archive, manifest)
         ):
             raise InputError(_PROTECTED)
-        odf = _OdfCollector()
-        _parse(archive, "content.xml", odf.start, odf.end, odf.letters)
-    return _join(
-        re.sub("[ \t\r\n]+", " ", paragraph).strip(" ").translate(_ODF_TYPED)
-        for paragraph in odf.paragraphs
-    )
+        return _join(
+            re.sub("[ \t\r\n]+", " ", paragraph).strip(" ").translate(_ODF_TYPED)
+            for paragraph in _OdfText(archive, "content.xml").paragraphs
+        )
 
 
-class _OdfCollector:
-    """Collects the paragraphs of an OpenDocument text in the order in which they begin."""
+class _OdfText(_Part):
+    """The running text of an OpenDocument text."""
 
-    def __init__(self) -> None:
-        self.paragraphs = _Paragraphs()
+    def __init__(self, archive: ZipFile, part: str) -> None:
         self._lines: list[list[str] | None] = [None]  # the innermost last; the first is outside any
         self._holds_text = [False]  # for each open element, whether it contains text
         self._left_out = 0  # number of open elements that are left out
+        super().__init__(archive, part)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self._holds_text.append(name.startswith((f"{_ODF_TEXT} ", f"{_ODF_EXTENSION} ")))
         if self._left_out or name in _ODF_LEFT_OUT:
             self._left_out += 1
         elif name in _ODF_PARAGRAPHS:
-            self._lines.append(self.paragraphs.new())
+            self._lines.append(self.new_paragraph())
         elif name == _ODF_SPACES:
             # Nobody types a thousand spaces; a forged count must not fill the memory.
             count = int(attributes.get(_ODF_COUNT, "1"))
-            self._add(_ODF_SPACE * min(count, 1000))
+            self.add(self._lines[-1], "\0" * min(count, 1000))
         elif name in _ODF_CHARACTERS:
-            self._add(_ODF_CHARACTERS[name])
-
-    def _add(self, text: str) -> None:
-        if self._lines[-1] is not None:
-            self.paragraphs.add(self._lines[-1], text)
+            self.add(self._lines[-1], _ODF_CHARACTERS[name])
 
     def end(self, name: str) -> None:
         self._holds_text.pop()
@@ -292,7 +400,10 @@ class _OdfCollector:
     def letters(self, text: str) -> None:
         # Only in text elements: a picture among them has a description, too.
         if not self._left_out and self._holds_text[-1]:
-            self._add(text)
+            self.add(self._lines[-1], text)
+
+
+# PDF
 
 
 def _read_pdf(data: bytes) -> str:
@@ -321,135 +432,10 @@ def _read_pdf(data: bytes) -> str:
         ) from None
     text = _join(pages)
     if not text:
-        raise EmptyTextError(
-            "the PDF holds no text, probably only images of pages; run OCR on it first"
-        )
+        problem = "the PDF holds no text, probably only images of pages; run OCR on it first"
+        raise EmptyTextError(problem)
     # Join words divided at a line's end; before a capital the hyphen belongs to the word.
     return _HYPHENATED.sub(
         lambda hyphen: "" if hyphen.string[hyphen.end()].islower() else hyphen[0],
         text.translate(_LIGATURES),
-    )
-
-
-# Word adds so much markup that a novel of 3 MB may have 60 MB of XML.
-_MOST_XML = 256 << 20
-_XML_PER_TEXT = 4  # where the limit on a text is raised
-_MOST_ELEMENTS = 8_000_000  # every word of that novel in a run of its own has half of that
-_MOST_NAMES = 10_000  # of elements and attributes; the formats know some hundreds
-_LONGEST_NAMESPACE = 300  # letters: it is spelt out with each name
-_LONGEST_TAG = 16 << 20  # bytes, with all its attributes
-_BLOCK = 1 << 20
-
-# Files of the archive: a book with a picture on each page has a thousand, and ZipFile makes a list
-# of all before any is read.
-_MOST_PARTS = 100_000
-_PART_MARK = b"PK\1\2"
-
-# A .docx with a password is not a zip but this older container, as are the files of Word 97.
-_OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-
-
-class _Paragraphs:
-    """Paragraphs in the order in which they begin, up to the limit of a text."""
-
-    def __init__(self) -> None:
-        self._paragraphs: list[list[str]] = []
-        self._letters, self._most = 0, most_bytes()
-
-    def new(self) -> list[str]:
-        """Begin a new paragraph."""
-        self._paragraphs.append([])
-        return self._paragraphs[-1]
-
-    def add(self, paragraph: list[str], text: str) -> None:
-        """Add text to a paragraph."""
-        self._letters += len(text)
-        if self._letters > self._most:
-            raise too_large("the text")
-        paragraph.append(text)
-
-    def __iter__(self) -> Iterator[str]:
-        return map("".join, self._paragraphs)
-
-
-def _open_zip(data: bytes) -> ZipFile:
-    """An office file as a zip archive."""
-    if data.startswith(_OLE_MARK):
-        raise InputError(
-            "the file is protected by a password, or of a Word before 2007; "
-            "save an unprotected copy as .docx and read that"
-        )
-    if data.count(_PART_MARK) > _MOST_PARTS:
-        raise DamagedFileError(
-            f"it has more than {_MOST_PARTS:,} parts; if it is genuine, save its text alone as a "
-            "new file"
-        )
-    return ZipFile(io.BytesIO(data))
-
-
-def _blocks_of(archive: ZipFile, part: str) -> Iterator[bytes]:
-    """A part of an office file, unpacked block by block."""
-    member = archive.getinfo(part)
-    # The other methods unpack a block to any size at once, and no office program uses them.
-    if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-        raise DamagedFileError("the file is packed by an odd method; save it again")
-    most, size = max(_MOST_XML, _XML_PER_TEXT * most_bytes()), 0
-    with archive.open(member) as stream:
-        while block := stream.read(_BLOCK):
-            size += len(block)
-            if size > most:
-                raise too_large(f"unpacked, its {part}", most)
-            yield block
-
-
-def _parse(
-    archive: ZipFile,
-    part: str,
-    start: Callable[[str, dict[str, str]], None],
-    end: Callable[[str], None] | None = None,
-    letters: Callable[[str], None] | None = None,
-) -> None:
-    """Feed the elements and letters of a part to a collector; names are "NAMESPACE NAME"."""
-    elements = 0
-
-    def counted_start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal elements
-        elements += 1
-        if elements > _MOST_ELEMENTS:
-            raise _odd(f"{_MOST_ELEMENTS:,} elements")
-        start(name, attributes)
-
-    parser = expat.ParserCreate(namespace_separator=" ")
-    parser.buffer_text = True  # otherwise each line of a text comes alone
-    parser.StartElementHandler = counted_start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = letters
-    parser.StartDoctypeDeclHandler = _refuse_document_type
-    parser.StartNamespaceDeclHandler = _check_namespace
-    fed = 0
-    for block in _blocks_of(archive, part):
-        parser.Parse(block, False)
-        fed += len(block)
-        if fed - parser.CurrentByteIndex > _LONGEST_TAG:
-            raise _odd(f"{_LONGEST_TAG:,} bytes in one tag")
-        if len(parser.intern) > _MOST_NAMES:
-            raise _odd(f"{_MOST_NAMES:,} different names")
-    parser.Parse(b"", True)
-
-
-def _refuse_document_type(*details: object) -> None:
-    # Documents that declare entities: they multiply, fetch other files, or leave gaps.
-    raise DamagedFileError(
-        "the file declares an XML document type, which no office program does; save it again"
-    )
-
-
-def _check_namespace(prefix: str | None, address: str | None) -> None:
-    if address is not None and len(address) > _LONGEST_NAMESPACE:
-        raise _odd(f"{_LONGEST_NAMESPACE} letters in the name of a namespace")
-
-
-def _odd(what: str) -> DamagedFileError:
-    return DamagedFileError(
-        f"its XML has more than {what}; if it is genuine, save its text alone as a new file"
     )

@@ -6,11 +6,9 @@ decides whether to stop or to go on.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,11 +17,11 @@ from adhominem.records import parsed_json
 from adhominem.text.files import (
     COMPRESSIONS,
     Document,
-    OnBytes,
     bare_stem,
     bare_suffix,
+    digest_of,
+    hearing_bytes,
     path_of,
-    read_bytes,
     readable,
     readable_name,
     real_path,
@@ -69,13 +67,13 @@ Case = TypeVar("Case", bound=Pair | PanProblem)
 
 def with_unique_ids(cases: Iterable[Case | InputError]) -> Iterator[Case | InputError]:
     """The cases, with an error in place of each whose id has occurred before; it names both."""
-    lines: dict[bytes, int] = {}  # by a short hash of the id: there may be millions
+    lines: dict[bytes, int] = {}
     for case in cases:
         if isinstance(case, InputError):
             yield case
             continue
         path, line = (case.place if isinstance(case, Pair) else None) or (None, 0)
-        key = blake2b(case.id.encode(), digest_size=16).digest()
+        key = digest_of(case.id)
         if key not in lines:
             lines[key] = line
             yield case
@@ -92,6 +90,9 @@ def find_file(folder: Path, stem: str) -> Path | None:
     return next((path for path in candidates if os.path.isfile(path)), None)
 
 
+# Pairs, 2020 and 2021
+
+
 def find_truth(pairs: Path) -> Path | None:
     """The truth beside a file of pairs: `truth.jsonl`, or PAN's own `NAME-truth.jsonl`."""
     stem = bare_stem(pairs)
@@ -101,11 +102,7 @@ def find_truth(pairs: Path) -> Path | None:
 
 
 def pair_rows(
-    path: Path,
-    truth: Path | None = None,
-    on_bytes: OnBytes | None = None,
-    *,
-    labelled: bool = True,
+    path: Path, truth: Path | None = None, *, labelled: bool = True
 ) -> Iterator[Pair | InputError]:
     """Stream PAN 2020/21 pairs from a folder, or from a `pairs.jsonl` with its truth beside it.
 
@@ -114,19 +111,20 @@ def pair_rows(
     if os.path.isdir(path):
         pairs = find_file(path, "pairs.jsonl")
         if pairs is None:
-            yield NotFoundError(
-                "there is no pairs.jsonl in this folder; give PAN's folder, or the file", path
-            )
+            problem = "there is no pairs.jsonl in this folder; give PAN's folder, or the file"
+            yield NotFoundError(problem, path)
             return
         path = pairs
     truth = (truth or find_truth(path)) if labelled else None
     labels: Truths = {}
-    for item in read_truth(truth) if truth else ():
+    with hearing_bytes(lambda count: None):  # a truth is no part of the texts
+        truths = list(read_truth(truth)) if truth else []
+    for item in truths:
         if isinstance(item, InputError):
             yield item
         else:
             labels[item[0]] = item[1:]
-    yield from pairs_in(read_json_lines(path, on_bytes), path, labels if truth else None)
+    yield from pairs_in(read_json_lines(path), path, labels if truth else None)
 
 
 Truths = dict[str, tuple[bool, tuple[str, str]]]  # by id: same author, and the two authors
@@ -144,23 +142,24 @@ def pairs_in(
         same_author, authors = None, ("", "")
         if labels is not None:
             if id not in labels:
-                raise MissingFieldError(
-                    f"the truth has no usable line for the pair '{id}'; expected one"
-                )
+                problem = f"the truth has no usable line for the pair '{id}'; expected one"
+                raise MissingFieldError(problem)
             same_author, authors = labels[id]
-        sides = zip(("first", "second"), texts, authors, topics, strict=True)
-        documents = {
-            side: Document(text=text, author=author, topic=topic, id=f"{id}/{side}")
-            for side, text, author, topic in sides
-        }
-        return Pair(id=id, same_author=same_author, place=(path, number), **documents)
+        first, second = (
+            Document(text=text, author=author, topic=topic, id=f"{id}/{side}")
+            for side, text, author, topic in zip(
+                ("first", "second"), texts, authors, topics, strict=True
+            )
+        )
+        place = (path, number)
+        return Pair(id=id, first=first, second=second, same_author=same_author, place=place)
 
-    return (pair for _, pair in made_of_rows(rows, path, pair))
+    return made_of_rows(rows, path, pair)
 
 
 def read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str]] | InputError]:
     """Stream (id, same author, the two authors) from a `truth.jsonl`; unnamed authors are ""."""
-    seen: set[str] = set()
+    known: set[str] = set()
 
     def truth(row: dict[str, Any], _: int) -> tuple[str, bool, tuple[str, str]]:
         same = _field(row, "same", bool)
@@ -169,23 +168,21 @@ def read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str]] | Input
             problem = f"'same' is {str(same).lower()}, but the authors are {list(authors)}"
             raise BrokenLineError(problem)
         id = _field(row, "id", str)
-        if id in seen:
+        if id in known:
             raise BrokenLineError(f"a second line for the pair '{id}'; expected one")
-        seen.add(id)
+        known.add(id)
         return id, same, authors
 
-    return (item for _, item in made_of_rows(read_json_lines(path), path, truth))
+    return made_of_rows(read_json_lines(path), path, truth)
 
 
 def _field(row: dict[str, Any], name: str, expected: type) -> Any:
     if name not in row:
-        raise MissingFieldError(
-            f"the field '{name}' is missing; the row has: {', '.join(row) or 'none'}"
-        )
+        fields = ", ".join(row) or "none"
+        raise MissingFieldError(f"the field '{name}' is missing; the row has: {fields}")
     if not isinstance(row[name], expected):
-        raise MissingFieldError(
-            f"the field '{name}' is {type(row[name]).__name__}, expected {expected.__name__}"
-        )
+        kind = type(row[name]).__name__
+        raise MissingFieldError(f"the field '{name}' is {kind}, expected {expected.__name__}")
     return row[name]
 
 
@@ -196,36 +193,30 @@ def _two_strings(row: dict[str, Any], name: str) -> tuple[str, str]:
     return value[0], value[1]
 
 
-def problem_rows(
-    folder: Path, on_bytes: OnBytes | None = None, *, labelled: bool = True
-) -> Iterator[PanProblem | InputError]:
-    """PAN 2013-15: subfolders with known01.txt, ... and unknown.txt; truth.txt beside them.
+# Problem folders, 2013 to 2015: subfolders with known01.txt, ... and unknown.txt; truth.txt beside
 
-    Without `labelled`, the truth is ignored.
-    """
-    truth: dict[str, bool] = {}
+
+def problem_rows(folder: Path, *, labelled: bool = True) -> Iterator[PanProblem | InputError]:
+    """Stream the problems in a folder; without `labelled`, the truth is ignored."""
     truth_file = find_file(folder, "truth.txt") if labelled else None
     try:
-        for item in _read_truth_lines(truth_file) if truth_file else ():
-            if isinstance(item, InputError):
-                yield item
-            else:
-                truth[item[0]] = item[1]
-        ids = _problem_ids(folder)
+        with hearing_bytes(lambda count: None):
+            truths = list(_read_truth_lines(truth_file)) if truth_file else []
+            ids = _problem_ids(folder)
     except InputError as error:  # without these two files no problem can be read
         yield error
         return
+    yield from (item for item in truths if isinstance(item, InputError))
+    truth = dict(item for item in truths if not isinstance(item, InputError))
     if not ids:
-        yield NotFoundError(
-            "no problem here; expected folders with known*.txt, unknown.txt", folder
-        )
+        problem = "no problem here; expected folders with known*.txt, unknown.txt"
+        yield NotFoundError(problem, folder)
     for id in ids:
         try:
             if truth_file is not None and id not in truth:
-                raise MissingFieldError(
-                    f"no usable line for the problem '{id}'; expected one", truth_file
-                )
-            yield _problem(folder / id, truth.get(id), on_bytes)
+                problem = f"no usable line for the problem '{id}'; expected one"
+                raise MissingFieldError(problem, truth_file)
+            yield _problem(folder / id, truth.get(id))
         except InputError as error:
             yield error
 
@@ -247,27 +238,28 @@ def _problem_ids(folder: Path) -> list[str]:
     if contents is None:
         return sorted({path.parent.name for path in problem_texts(folder, "*/*known*")})
     try:
-        problems = json.loads(read_text(contents))["problems"]
-    except (ValueError, RecursionError, KeyError, TypeError) as error:
-        raise BrokenLineError(
-            f"expected a JSON object with a list 'problems' ({error!r})", contents
-        ) from None
+        problems = _json(contents)["problems"]
+    except (KeyError, TypeError) as error:
+        problem = f"expected a JSON object with a list 'problems' ({error!r})"
+        raise BrokenLineError(problem, contents) from None
     if not isinstance(problems, list) or not all(isinstance(id, str) for id in problems):
         raise BrokenLineError("'problems' is not a list of folder names; expected one", contents)
     for id in problems:
-        if id in ("", ".", "..") or "/" in id or os.sep in id or os.path.splitdrive(id)[0]:
-            raise BrokenLineError(
-                f"the problem '{id}' is not in this folder; expected the name of a folder in it",
-                contents,
-            )
+        _check_inside(id, contents)
     return problems
 
 
-def _problem(folder: Path, same_author: bool | None, on_bytes: OnBytes | None) -> PanProblem:
+def _check_inside(name: str, file: Path) -> None:
+    """Refuse a name that leads out of the folder of the file it stands in."""
+    if name in ("", ".", "..") or "/" in name or os.sep in name or os.path.splitdrive(name)[0]:
+        problem = f"'{name}' is not the name of a folder; expected one that is in this folder"
+        raise BrokenLineError(problem, file)
+
+
+def _problem(folder: Path, same_author: bool | None) -> PanProblem:
     if not os.path.isdir(folder):
-        raise NotFoundError(
-            "contents.json names this problem, but there is no such folder; expected one", folder
-        )
+        problem = "contents.json names this problem, but there is no such folder; expected one"
+        raise NotFoundError(problem, folder)
     known = problem_texts(folder, "known*")
     questioned = problem_texts(folder, "unknown*")
     if not known or len(questioned) != 1:
@@ -281,37 +273,46 @@ def _problem(folder: Path, same_author: bool | None, on_bytes: OnBytes | None) -
     other = {True: id, False: f"{id}/unknown", None: ""}[same_author]
     return PanProblem(
         id=id,
-        known=tuple(_problem_document(path, id, on_bytes) for path in known),
-        questioned=_problem_document(questioned[0], other, on_bytes),
+        known=tuple(_problem_document(path, id) for path in known),
+        questioned=_problem_document(questioned[0], other),
         same_author=same_author,
     )
 
 
-def _problem_document(path: Path, author: str, on_bytes: OnBytes | None) -> Document:
+def _problem_document(path: Path, author: str) -> Document:
     id = readable_name(f"{path.parent.name}/{bare_stem(path)}")
     if os.path.exists(path) and not os.path.isfile(path):  # a pipe would be waited on for ever
         raise InputError("a folder, a pipe or a device; expected a file", path)
-    return _document(path, on_bytes, author=author, work=id, id=id)
+    return read_document(path, author=author, work=id, id=id)
 
 
-def _document(path: Path, on_bytes: OnBytes | None = None, **labels: str) -> Document:
+def read_document(path: Path, **labels: str) -> Document:
+    """The text of a file as a document with these labels; errors name the file."""
     try:
-        return Document(text=read_text(path, on_bytes), **labels)
+        return Document(text=read_text(path), **labels)
     except InputError as error:
         raise error.at(path) from None
 
 
 def _read_truth_lines(path: Path) -> Iterator[tuple[str, bool] | InputError]:
-    seen: set[str] = set()
+    known: set[str] = set()
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         words = line.split()
-        if words and words[0] in seen:
+        if words and words[0] in known:
             yield BrokenLineError(f"a second line for '{words[0]}'; expected one", path, number)
         elif len(words) == 2 and words[1].upper() in ("Y", "N"):
-            seen.add(words[0])
+            known.add(words[0])
             yield words[0], words[1].upper() == "Y"
         elif words:
             yield BrokenLineError(f"'{line.strip()}'; expected a problem and Y or N", path, number)
+
+
+def _json(file: Path) -> Any:
+    try:
+        return parsed_json(read_text(file))
+    except ValueError as error:
+        problem = f"not JSON ({error}); expected an object, as PAN's files have it"
+        raise BrokenLineError(problem, file) from None
 
 
 # Attribution, 2018 and 2019:
@@ -345,15 +346,12 @@ def read_attribution_problems(
     place = path_of(path)
     if not os.path.isdir(place):
         raise NotFoundError("there is no such folder; look at the name and the place", place)
+    folders = sorted(file.parent for file in place.glob(f"*/{_PROBLEM}"))
     if os.path.isfile(place / _PROBLEM):
         folders = [place]
-    else:
-        folders = sorted(file.parent for file in place.glob(f"*/{_PROBLEM}"))
     if not folders:
-        raise NotFoundError(
-            f"no attribution problem of PAN 2018 or 2019 here; expected folders with a {_PROBLEM}",
-            place,
-        )
+        problem = "no attribution problem of PAN 2018 or 2019 here; expected folders with a"
+        raise NotFoundError(f"{problem} {_PROBLEM}", place)
     for folder in folders:
         yield _attribution_problem(folder, skipped)
 
@@ -371,17 +369,15 @@ def _attribution_problem(folder: Path, skipped: list[InputError] | None) -> Attr
             info_file,
         ) from None
     for name in (*names, unknown):
-        if Path(name).name != name:  # a path out of the problem
-            raise BrokenLineError(
-                f"'{name}' is not the name of a folder; expected one that is in the problem",
-                info_file,
-            )
+        _check_inside(name, info_file)
+    texts_of = {
+        name: list(stop_or_skip(_texts(folder / place, name), skipped))
+        for place, name in [*zip(names, names, strict=True), (unknown, "")]
+    }
     return AttributionProblem(
         name=readable_name(real_path(folder).name),
-        candidates={
-            name: list(stop_or_skip(_texts(folder / name, name), skipped)) for name in names
-        },
-        unknown=list(stop_or_skip(_texts(folder / unknown, ""), skipped)),
+        unknown=texts_of.pop(""),
+        candidates=texts_of,
         truth=_true_authors(folder / _TRUTH),
     )
 
@@ -393,7 +389,7 @@ def _texts(folder: Path, author: str) -> Iterator[Document | InputError]:
     for file in visible_files(folder, (".txt",)):
         name = readable_name(file.name)
         try:
-            yield _document(file, author=author, id=f"{author}/{name}" if author else name)
+            yield read_document(file, author=author, id=f"{author}/{name}" if author else name)
         except InputError as error:
             yield error
 
@@ -402,19 +398,8 @@ def _true_authors(file: Path) -> dict[str, str] | None:
     if not os.path.isfile(file):
         return None
     try:
-        return {
-            str(row["unknown-text"]): str(row["true-author"]) for row in _json(file)["ground_truth"]
-        }
+        rows = _json(file)["ground_truth"]
+        return {str(row["unknown-text"]): str(row["true-author"]) for row in rows}
     except (KeyError, TypeError):
-        raise BrokenLineError(
-            'expected {"ground_truth": [{"unknown-text": ..., "true-author": ...}]}', file
-        ) from None
-
-
-def _json(file: Path) -> Any:
-    try:
-        return parsed_json(read_bytes(file))
-    except ValueError as error:
-        raise BrokenLineError(
-            f"this is not JSON ({error}); expected an object, as PAN's files have it", file
-        ) from None
+        problem = 'expected {"ground_truth": [{"unknown-text": ..., "true-author": ...}]}'
+        raise BrokenLineError(problem, file) from None

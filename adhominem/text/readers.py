@@ -10,12 +10,11 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from adhominem.errors import (
     InputError,
@@ -26,11 +25,12 @@ from adhominem.errors import (
     StrayFilesWarning,
 )
 from adhominem.text.files import (
+    NOT_FOUND,
     OFFICE_SUFFIXES,
     READABLE_SUFFIXES,
     Document,
-    OnBytes,
     bare_stem,
+    digest_of,
     path_of,
     readable_name,
     readable_suffix,
@@ -47,6 +47,7 @@ from adhominem.text.pan import (
     pairs_in,
     problem_rows,
     problem_texts,
+    read_document,
     with_unique_ids,
 )
 from adhominem.text.streams import (
@@ -55,11 +56,10 @@ from adhominem.text.streams import (
     lines_in,
     made_of_rows,
     read_json_lines,
-    read_text,
     stop_or_skip,
 )
 
-Item = TypeVar("Item")
+Check = Callable[[Document], Document]  # raises an InputError, or returns what it was given
 
 
 class Layout(StrEnum):
@@ -99,46 +99,39 @@ class Source:
         files = filter(os.path.isfile, self.files())  # a missing file is an error when it is read
         return sum(map(os.path.getsize, files))
 
-    def _rows(
-        self, on_bytes: OnBytes | None, *, labelled: bool = True
-    ) -> Iterator[tuple[Path, int | None, Document | InputError]]:
-        """Each (file, line, document), with the error in place of an unreadable document."""
-        match self.layout:
-            case Layout.JSON_LINES:
-                lines = _json_documents(read_json_lines(self.path, on_bytes), self.path)
-                return ((self.path, line, row) for line, row in lines)
-            case Layout.PAIRS:
-                rows = _pair_documents(pair_rows(self.path, on_bytes=on_bytes, labelled=labelled))
-            case Layout.PROBLEMS:
-                rows = _problem_documents(self.path, on_bytes, labelled=labelled)
-            case _:
-                if self.layout is Layout.AUTHOR_FOLDERS:
-                    strays = visible_files(self.path, READABLE_SUFFIXES)
-                    _warn_of_strays(self.path, strays, "the author folders")
-                return ((file, None, _file_document(file, self, on_bytes)) for file in self.files())
-        return ((self.path, None, row) for row in rows)
-
     def documents(
         self,
         *,
         author_required: bool = True,
         labelled: bool = True,
         skipped: list[InputError] | None = None,
-        on_bytes: OnBytes | None = None,
     ) -> Iterator[Document]:
         """The documents; errors are raised, or go to `skipped` if given.
 
         Without `labelled`, the truth is ignored: cases missing from it are read, too.
         """
-        rows = (
-            self._no_author(row, file, line)
-            if author_required and isinstance(row, Document) and not row.author.strip()
-            else row
-            for file, line, row in self._rows(on_bytes, labelled=labelled)
-        )
+        check = self._with_author if author_required else lambda document: document
+        rows: Iterable[Document | InputError]
+        match self.layout:
+            case Layout.JSON_LINES:
+                rows = _json_documents(read_json_lines(self.path), self.path, check)
+            case Layout.PAIRS:
+                pairs = pair_rows(self.path, labelled=labelled)
+                rows = self._checked(_pair_documents(pairs), check)
+            case Layout.PROBLEMS:
+                problems = problem_rows(self.path, labelled=labelled)
+                rows = self._checked(_problem_documents(problems, self.name), check)
+            case _:
+                if self.layout is Layout.AUTHOR_FOLDERS:
+                    strays = visible_files(self.path, READABLE_SUFFIXES)
+                    _warn_of_strays(self.path, strays, "the author folders")
+                rows = (self._file_document(file, check) for file in self.files())
         return stop_or_skip(rows, skipped)
 
-    def _no_author(self, document: Document, file: Path, line: int | None) -> InputError:
+    def _with_author(self, document: Document) -> Document:
+        """The document, if its author is known."""
+        if document.author.strip():
+            return document
         expected = {
             Layout.FILE: "its folder, with author_title.txt files or one subfolder an author",
             Layout.AUTHOR_TITLE: "a name like author_title.txt, or one subfolder an author",
@@ -147,7 +140,33 @@ class Source:
             Layout.PROBLEMS: "a truth.txt beside the problems",
         }.get(self.layout, "one")
         problem = f"the document '{document.id}' has no author; expected {expected}"
-        return MissingAuthorError(problem, file, line)
+        raise MissingAuthorError(problem)
+
+    def _checked(
+        self, rows: Iterable[Document | InputError], check: Check
+    ) -> Iterator[Document | InputError]:
+        for row in rows:
+            try:
+                yield row if isinstance(row, InputError) else check(row)
+            except InputError as error:
+                yield error.at(self.path)
+
+    def _file_document(self, file: Path, check: Check) -> Document | InputError:
+        title = readable_name(bare_stem(file))
+        author, work, id = "", title, title
+        if self.layout is Layout.AUTHOR_FOLDERS:
+            author, *below = map(readable_name, file.relative_to(self.path).parts)
+            work = "/".join((*below[:-1], title))  # two books may both have a chapter-1.txt
+            id = f"{author}/{work}"
+        elif self.layout is Layout.AUTHOR_TITLE:
+            for separator in ("_-_", "_"):
+                if separator in title:
+                    author, _, work = title.partition(separator)
+                    break
+        try:
+            return check(read_document(file, author=author, work=work, id=id))
+        except InputError as error:
+            return error.at(file)
 
 
 def find_sources(path: str | Path) -> list[Source]:
@@ -156,7 +175,7 @@ def find_sources(path: str | Path) -> list[Source]:
     if os.path.isfile(path):  # Path's methods raise if a name is too long, or a folder locked
         return [_file_source(path)]
     if not os.path.isdir(path):
-        raise NotFoundError("there is no such file or folder; look at the name and the place", path)
+        raise NotFoundError(NOT_FOUND, path)
     name = readable_name(real_path(path).name)
     pairs = find_file(path, "pairs.jsonl")
     if pairs is not None and "text" not in _first_readable(
@@ -222,7 +241,7 @@ def documents_in(
     if "pair" in _first_readable(rows()):
         documents = _pair_documents(pairs_in(rows(), path))
     else:
-        documents = (document for _, document in _json_documents(rows(), path))
+        documents = _json_documents(rows(), path, lambda document: document)
     return stop_or_skip(documents, skipped)
 
 
@@ -254,26 +273,7 @@ def _first_readable(rows: JsonRows) -> dict[str, Any]:
     return next((row for _, row in rows if isinstance(row, dict)), {})
 
 
-def _file_document(file: Path, source: Source, on_bytes: OnBytes | None) -> Document | InputError:
-    title = readable_name(bare_stem(file))
-    author, work, id = "", title, title
-    if source.layout is Layout.AUTHOR_FOLDERS:
-        author, *below = map(readable_name, file.relative_to(source.path).parts)
-        work = "/".join((*below[:-1], title))  # two books may both have a chapter-1.txt
-        id = f"{author}/{work}"
-    elif source.layout is Layout.AUTHOR_TITLE:
-        for separator in ("_-_", "_"):
-            if separator in title:
-                author, _, work = title.partition(separator)
-                break
-    try:
-        text = read_text(file, on_bytes)
-        return Document(text=text, author=author, work=work, id=id)
-    except InputError as error:
-        return error.at(file)
-
-
-def _json_documents(rows: JsonRows, path: Path) -> Iterator[tuple[int, Document | InputError]]:
+def _json_documents(rows: JsonRows, path: Path, check: Check) -> Iterator[Document | InputError]:
     def document(row: dict[str, Any], number: int) -> Document:
         if "text" not in row:
             fields = ", ".join(row) or "none"
@@ -281,7 +281,7 @@ def _json_documents(rows: JsonRows, path: Path) -> Iterator[tuple[int, Document 
         names = ("author", "topic", "work", "id")
         known = {name: row[name] for name in names if row.get(name) is not None}
         known.setdefault("id", f"{readable_name(bare_stem(path))}:{number}")
-        return Document(text=row["text"], **known)
+        return check(Document(text=row["text"], **known))
 
     return made_of_rows(rows, path, document)
 
@@ -290,21 +290,19 @@ def _pair_documents(pairs: Iterable[Pair | InputError]) -> Iterator[Document | I
     """The distinct documents of pairs."""
     known: set[bytes] = set()
     for pair in pairs:
-        if isinstance(pair, InputError):
-            yield pair
-            continue
-        for document in (pair.first, pair.second):
-            key = blake2b(f"{document.author}\0{document.text}".encode(), digest_size=16).digest()
-            if key not in known:
+        for row in (pair,) if isinstance(pair, InputError) else (pair.first, pair.second):
+            if isinstance(row, Document):
+                key = digest_of(f"{row.author}\0{row.text}")
+                if key in known:
+                    continue
                 known.add(key)
-                yield document
+            yield row
 
 
 def _problem_documents(
-    path: Path, on_bytes: OnBytes | None, *, labelled: bool = True
+    problems: Iterable[PanProblem | InputError], folder: str
 ) -> Iterator[Document | InputError]:
-    folder = readable_name(real_path(path).name)
-    for problem in problem_rows(path, on_bytes, labelled=labelled):
+    for problem in problems:
         if isinstance(problem, InputError):
             yield problem
             continue

@@ -28,9 +28,9 @@ from adhominem.errors import (
     TooLargeError,
 )
 from adhominem.text.files import (
+    BLOCK,
     COMPRESSIONS,
     OFFICE_SUFFIXES,
-    OnBytes,
     most_bytes,
     open_input,
     read_bytes,
@@ -40,9 +40,9 @@ from adhominem.text.files import (
 )
 
 Item = TypeVar("Item")
+Lines = Iterator[tuple[int, str | InputError]]  # (line number, line or its error)
 JsonRows = Iterator[tuple[int, dict[str, Any] | InputError]]  # (line number, object or its error)
 
-_BLOCK = 1 << 20  # bytes that are read, or unpacked, at a time
 _MOST_REST = 1 << 30  # bytes of a line that are skipped: a pipe or an archive may not end
 _MOST_PARTS = 1_000_000  # of one row: three bytes take eighty in memory
 _PORTION = 256  # compressed bytes at a time: zstd may unpack these to 8 MiB at once
@@ -56,7 +56,7 @@ _ZSTD_LARGEST_WINDOW = 1 << 31
 _ZSTD_WINDOW_BY_SIZE = 64
 
 # Longest mark first: the mark of UTF-16-LE begins that of UTF-32-LE.
-BYTE_ORDER_MARKS = (
+_BYTE_ORDER_MARKS = (
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -73,15 +73,15 @@ _BINARY_BYTES = bytes(set(range(0x20)) - set(b"\t\n\r\f\x1b")) + b"\x7f"
 
 
 @contextmanager
-def unpacked(raw: BinaryIO, path: Path, size: int) -> Iterator[BinaryIO]:
+def unpacked(raw: BinaryIO, path: Path, size: int) -> Iterator[io.BufferedReader]:
     """A file of `size` bytes, unpacked by its suffix; broken archives raise DamagedFileError."""
     suffix = path.suffix.lower()
     if suffix not in COMPRESSIONS:
-        yield raw
+        yield cast(io.BufferedReader, raw)
         return
     window = max(_ZSTD_WINDOW, min(_ZSTD_WINDOW_BY_SIZE * size, _ZSTD_LARGEST_WINDOW))
     try:
-        yield cast(BinaryIO, io.BufferedReader(_Blocks(_unpack(raw, suffix, window)), _BLOCK))
+        yield io.BufferedReader(_Blocks(_unpack(raw, suffix, window)), BLOCK)
     except (EOFError, lzma.LZMAError, zlib.error) as error:
         for message, most, advice in (
             ("Memory usage limit", _XZ_MEMORY, "`xz -d`, or pack it again with `xz -9`"),  # lzma's
@@ -108,7 +108,7 @@ def _unpack(raw: BinaryIO, suffix: str, window: int) -> Iterator[bytes]:
         frame, unpack = _new_frame(suffix, window)
         yield (block := unpack(packed))
         while not frame.eof:
-            there_is_more = len(block) == _BLOCK  # of what was read already
+            there_is_more = len(block) == BLOCK  # of what was read already
             packed = b"" if there_is_more else raw.read(_PORTION)
             if not (packed or there_is_more):
                 raise EOFError("it ends too early")
@@ -120,10 +120,10 @@ def _new_frame(suffix: str, window: int) -> tuple[Any, Callable[[bytes], bytes]]
     """The library's object for a new frame, and a function that unpacks a little more of it."""
     if suffix == ".gz":
         member = zlib.decompressobj(zlib.MAX_WBITS | 16)  # with gzip's header and checksum
-        return member, lambda data: member.decompress(member.unconsumed_tail + data, _BLOCK)
+        return member, lambda data: member.decompress(member.unconsumed_tail + data, BLOCK)
     if suffix == ".xz":
         stream = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
-        return stream, lambda data: stream.decompress(data, _BLOCK)
+        return stream, lambda data: stream.decompress(data, BLOCK)
     import zstandard
 
     frame = zstandard.ZstdDecompressor(max_window_size=window).decompressobj()
@@ -159,9 +159,9 @@ class _Blocks(io.RawIOBase):
 # A file as one text.
 
 
-def read_text(path: Path, on_bytes: OnBytes | None = None) -> str:
+def read_text(path: Path) -> str:
     """The text of one file: plain, in any compression and encoding, or an office document."""
-    return text_in(read_bytes(path, on_bytes), path)
+    return text_in(read_bytes(path), path)
 
 
 def text_in(data: bytes, path: Path) -> str:
@@ -175,13 +175,8 @@ def text_in(data: bytes, path: Path) -> str:
         from adhominem.text.office import office_text
 
         return office_text(data, path)
-    with readable(path):
-        if suffix in COMPRESSIONS:
-            with unpacked(io.BytesIO(data), path, len(data)) as file:
-                data = take(file, path)
-        elif len(data) > most_bytes():
-            raise too_large("it").at(path)
-        return decode(data, path)
+    with readable(path), unpacked(io.BytesIO(data), path, len(data)) as file:
+        return decode(take(file, path), path)
 
 
 def decode(data: bytes, path: str | Path | None = None, line: int | None = None) -> str:
@@ -189,34 +184,34 @@ def decode(data: bytes, path: str | Path | None = None, line: int | None = None)
 
     Anything but UTF-8 gives a warning, since a wrong guess would change the text.
     """
-    try:
-        text, encoding = _decoded(data)
-    except InputError as error:
-        raise error.at(path, line) from None
-    if not encoding.startswith("utf-8"):
-        warn_encoding(encoding, path, line)
-    return text
-
-
-def _decoded(data: bytes) -> tuple[str, str]:
-    """The text and its encoding."""
-    marks = (encoding for mark, encoding in BYTE_ORDER_MARKS if data.startswith(mark))
-    encoding = next(marks, "utf-8")
+    encoding = _encoding_of(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        if encoding == "utf-8":
-            return _decoded_cp1252(data, error.start), "cp1252"
-        raise TextEncodingError(
-            f"the file begins as {encoding.upper()} but breaks at byte {error.start}; "
-            "save it again as UTF-8"
-        ) from None
+        if encoding != "utf-8":
+            raise TextEncodingError(
+                f"the file begins as {encoding.upper()} but breaks at byte {error.start}; "
+                "save it again as UTF-8",
+                path,
+                line,
+            ) from None
+        try:
+            text, encoding = _decode_cp1252(data, error.start), "cp1252"
+        except InputError as problem:
+            raise problem.at(path, line) from None
     if "\0" in text:
-        raise BinaryFileError(_BINARY)
-    return text, encoding
+        raise BinaryFileError(_BINARY, path, line)
+    if not encoding.startswith("utf-8"):
+        _warn_encoding(encoding, path, line)
+    return text
 
 
-def _decoded_cp1252(data: bytes, broken_at: int) -> str:
+def _encoding_of(head: bytes) -> str:
+    """The encoding that a byte order mark announces, or UTF-8."""
+    return next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), "utf-8")
+
+
+def _decode_cp1252(data: bytes, broken_at: int) -> str:
     if data.translate(None, _BINARY_BYTES) != data:
         raise BinaryFileError(_BINARY)
     # A stray byte or a cut in UTF-8: as cp1252, every accent and curly quote would be garbled.
@@ -235,7 +230,7 @@ def _decoded_cp1252(data: bytes, broken_at: int) -> str:
         ) from None
 
 
-def warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> None:
+def _warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> None:
     place = "the text" if path is None else f"{path}" if line is None else f"{path}:{line}"
     warnings.warn(
         f"{place} is not UTF-8; read as {encoding.upper()}. "
@@ -249,111 +244,24 @@ def warn_encoding(encoding: str, path: str | Path | None, line: int | None) -> N
 
 
 @contextmanager
-def open_bytes(path: Path, on_bytes: OnBytes | None = None) -> Iterator[BinaryIO]:
-    """Open a file for reading, unpacked; a broken archive raises DamagedFileError.
-
-    `on_bytes` is called with the number of (packed) bytes of each block.
-    """
-    with open_input(path) as file:
-
-        def blocks() -> Iterator[bytes]:
-            while True:
-                with readable(path):
-                    block = file.read(_BLOCK)
-                if not block:
-                    return
-                if on_bytes is not None:
-                    on_bytes(len(block))
-                yield block
-
-        raw = cast(BinaryIO, io.BufferedReader(_Blocks(blocks()), _BLOCK))
-        with unpacked(raw, path, os.fstat(file.fileno()).st_size) as opened:
-            yield opened
+def open_bytes(path: Path) -> Iterator[io.BufferedReader]:
+    """Open a file for reading, unpacked; a broken archive raises DamagedFileError."""
+    with open_input(path) as raw, unpacked(raw, path, os.fstat(raw.fileno()).st_size) as file:
+        yield file
 
 
-def read_json_lines(path: Path, on_bytes: OnBytes | None = None) -> JsonRows:
-    """Stream (line number, JSON object or error) of a file."""
-    return json_rows(read_lines(path, on_bytes), path)
-
-
-def json_rows(lines: Iterable[tuple[int, str | InputError]], path: Path) -> JsonRows:
-    """Stream (line number, JSON object or error), without blank lines."""
-    number, empty = 0, True
-    try:
-        for number, line in lines:
-            if isinstance(line, InputError):
-                yield number, line
-            elif line.strip():
-                yield number, _json_object(line, path, number)
-            else:
-                continue
-            empty = False
-        if empty:
-            yield 0, EmptyTextError("the file is empty; expected one JSON object a line", path)
-    except InputError as error:  # it cannot be opened, or breaks off: earlier lines still count
-        yield number + 1, error.at(path, number + 1) if number or not error.path else error
-
-
-def made_of_rows(
-    rows: JsonRows, path: Path, make: Callable[[dict[str, Any], int], Item]
-) -> Iterator[tuple[int, Item | InputError]]:
-    """Stream (line number, result of `make` for the row and its number, or the error)."""
-    for number, row in rows:
-        try:
-            yield number, row if isinstance(row, InputError) else make(row, number)
-        except InputError as error:
-            yield number, error.at(path, number)
-
-
-def stop_or_skip(
-    rows: Iterable[Item | InputError], skipped: list[InputError] | None
-) -> Iterator[Item]:
-    """The items that could be read; the first error is raised, or all go to `skipped`."""
-    for row in rows:
-        if not isinstance(row, InputError):
-            yield row
-        elif skipped is None:
-            raise row
-        else:
-            skipped.append(row)
-
-
-def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputError:
-    if len(line) > _MOST_PARTS and line.count("[") + line.count("{") > _MOST_PARTS:
-        problem = f"more than {_MOST_PARTS:,} lists and objects; expected one text"
-        return TooLargeError(problem, path, number)
-    try:
-        row = json.loads(line.rstrip())
-    except (ValueError, RecursionError) as error:  # of a number of 5,000 digits: plain
-        # Line 1 of the JSON reader is our line `number`.
-        reason = str(error).replace("line 1 column", "column")
-        return BrokenLineError(
-            f"not a line of JSON ({reason}); expected one object a line", path, number
-        )
-    except MemoryError:
-        return TooLargeError("the line fills the memory; expected one text", path, number)
-    if not isinstance(row, dict):
-        return BrokenLineError(
-            f"a JSON {type(row).__name__}; expected an object like {{...}}", path, number
-        )
-    return row
-
-
-def read_lines(
-    path: Path, on_bytes: OnBytes | None = None
-) -> Iterator[tuple[int, str | InputError]]:
+def read_lines(path: Path) -> Lines:
     """Stream (line number, line or error) of a file."""
-    with open_bytes(path, on_bytes) as file:
-        yield from lines_in(cast(io.BufferedReader, file), path)
+    with open_bytes(path) as file:
+        yield from lines_in(file, path)
 
 
-def lines_in(file: io.BufferedReader, path: Path) -> Iterator[tuple[int, str | InputError]]:
+def lines_in(file: io.BufferedReader, path: Path) -> Lines:
     """Stream (line number, line or error) of an open file.
 
     Only a line feed ends a line: JSON strings may contain the other separators of Unicode.
     """
-    head = file.peek(4)
-    encoding = next((name for mark, name in BYTE_ORDER_MARKS if head.startswith(mark)), "")
+    encoding = _encoding_of(file.peek(4))
     if encoding in ("utf-16", "utf-32"):
         yield from _wide_lines(file, encoding, path)
         return
@@ -376,10 +284,10 @@ def _cut(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[AnyStr | No
         if len(line) <= most or line.endswith(end):
             yield line
             continue
-        for _ in range(0, _MOST_REST, _BLOCK):  # skip the rest of it
+        for _ in range(0, _MOST_REST, BLOCK):  # skip the rest of it
             if not line or line.endswith(end):
                 break
-            line = readline(_BLOCK)
+            line = readline(BLOCK)
         else:
             raise TooLargeError(
                 f"the line goes on for more than {_MOST_REST:,} bytes; expected a file that ends, "
@@ -388,15 +296,13 @@ def _cut(readline: Callable[[int], AnyStr], end: AnyStr) -> Iterator[AnyStr | No
         yield None
 
 
-def _wide_lines(
-    file: io.BufferedReader, encoding: str, path: Path
-) -> Iterator[tuple[int, str | InputError]]:
+def _wide_lines(file: io.BufferedReader, encoding: str, path: Path) -> Lines:
     """Stream (line number, line or error) of UTF-16 or UTF-32, which is decoded before it is cut.
 
     Decoding is block by block: half a character passes here, so that the block's good lines
     survive; `Document` refuses it.
     """
-    warn_encoding(encoding, path, None)
+    _warn_encoding(encoding, path, None)
     number = 0
     try:
         with io.TextIOWrapper(file, encoding, errors="surrogatepass", newline="\n") as lines:
@@ -405,3 +311,69 @@ def _wide_lines(
     except UnicodeDecodeError:
         broken = f"the file breaks as {encoding.upper()}; save it again as UTF-8"
         yield number + 1, TextEncodingError(broken, path, number + 1)
+
+
+def read_json_lines(path: Path) -> JsonRows:
+    """Stream (line number, JSON object or error) of a file."""
+    return json_rows(read_lines(path), path)
+
+
+def json_rows(lines: Lines, path: Path) -> JsonRows:
+    """Stream (line number, JSON object or error), without blank lines."""
+    number, empty = 0, True
+    try:
+        for number, line in lines:
+            if isinstance(line, InputError):
+                yield number, line
+            elif line.strip():
+                yield number, _json_object(line, path, number)
+            else:
+                continue
+            empty = False
+        if empty:
+            yield 0, EmptyTextError("the file is empty; expected one JSON object a line", path)
+    except InputError as error:  # it cannot be opened, or breaks off: earlier lines still count
+        yield number + 1, error.at(path, number + 1) if number or not error.path else error
+
+
+def _json_object(line: str, path: Path, number: int) -> dict[str, Any] | InputError:
+    if len(line) > _MOST_PARTS and line.count("[") + line.count("{") > _MOST_PARTS:
+        problem = f"more than {_MOST_PARTS:,} lists and objects; expected one text"
+        return TooLargeError(problem, path, number)
+    try:
+        row = json.loads(line.rstrip())
+    except (ValueError, RecursionError) as error:  # of a number of 5,000 digits: plain
+        # Line 1 of the JSON reader is our line `number`.
+        reason = str(error).replace("line 1 column", "column")
+        problem = f"not a line of JSON ({reason}); expected one object a line"
+        return BrokenLineError(problem, path, number)
+    except MemoryError:
+        return TooLargeError("the line fills the memory; expected one text", path, number)
+    if not isinstance(row, dict):
+        problem = f"a JSON {type(row).__name__}; expected an object like {{...}}"
+        return BrokenLineError(problem, path, number)
+    return row
+
+
+def made_of_rows(
+    rows: JsonRows, path: Path, make: Callable[[dict[str, Any], int], Item]
+) -> Iterator[Item | InputError]:
+    """Stream what `make` makes of each row and its line number, or the error."""
+    for number, row in rows:
+        try:
+            yield row if isinstance(row, InputError) else make(row, number)
+        except InputError as error:
+            yield error.at(path, number)
+
+
+def stop_or_skip(
+    rows: Iterable[Item | InputError], skipped: list[InputError] | None
+) -> Iterator[Item]:
+    """The items that could be read; the first error is raised, or all go to `skipped`."""
+    for row in rows:
+        if not isinstance(row, InputError):
+            yield row
+        elif skipped is None:
+            raise row
+        else:
+            skipped.append(row)

@@ -273,12 +273,10 @@ def _sampled(
     corpora: Corpora, most: int, title: str, skipped: list[InputError] | None, watch: Watch
 ) -> Iterator[tuple[str, list[Document]]]:
     """The name of each source, and a random sample of its texts."""
-    with reading(corpora, title, watch) as (sources, on_bytes):
+    with reading(corpora, title, watch) as sources:
         check_names(sources)
         for source in sources:
-            documents = source.documents(
-                author_required=False, labelled=False, skipped=skipped, on_bytes=on_bytes
-            )
+            documents = source.documents(author_required=False, labelled=False, skipped=skipped)
             drawn = draw_some(documents, most)
             if not drawn:
                 raise EmptyTextError(

@@ -42,7 +42,7 @@ def calibrate_by_twin(folder: str | Path, twin: str | Path) -> CalibrationReport
         validation, reports = read_validation(files), read_reports(files)
         if twin_model.calibration is None or validation is None or reports is None:
             raise OptionError(f"{files.folder} is not calibrated; calibrate it first")
-        if read_evidence(files, population=False).twin:
+        if read_evidence(files)[0].twin:
             raise OptionError(
                 f"{files.folder} took its own calibration from a twin; expected a model that was "
                 "calibrated with texts"

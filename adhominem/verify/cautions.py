@@ -140,7 +140,15 @@ def cautions_of(
     misleading evidence without a population, and `taken_out` the passages that were not compared.
     """
     lead, names = model.lead, model.genre_names
-    yield from _repeated_texts(sides)
+    copies = [(text.name, copy) for side in sides for text in side for copy in text.copies]
+    if copies:
+        both = listed([f"{name} and {copy.document.id}" for name, copy in copies], "; ")
+        yield caution(
+            "repeated_text",
+            f"the same text more than once on one side: {both}",
+            "it counts once, so the number is not affected",
+            "if these should be different texts, look at the files",
+        )
     yield from passages_taken_out(taken_out)
     yield from _shared_texts(sides)
     if population is not None:
@@ -153,16 +161,33 @@ def cautions_of(
                 "give texts of the same genre as those compared, or none",
                 blocks_decision=True,
             )
-        yield from _small_population(population)
-        yield from _copies_in_population(population, sides)
-        yield from _mixed_population(population, names)
-        yield from _population_of_other_length(population, sides)
+        yield from _population_itself(population, names)
+        yield from _population_beside_texts(population, sides)
     if scored is not None and scored.two_genres[0]:
-        yield _two_genres_caution(genres, names)
+        likest = [max(shares, key=shares.__getitem__) for shares in genres if shares]
+        one, other = [names.get(genre, genre) for genre in likest] or ["", ""]
+        which = f": the first is most like {one}, the second most like {other}"
+        yield caution(
+            "two_genres",
+            f"the two sides seem to be of two genres{which if one != other else ''}",
+            "differences between genres cannot be distinguished from differences between authors, "
+            "so the log Bayes factor is 0",
+            "compare texts of one genre",
+            blocks_decision=True,
+        )
     yield from _single_texts(model, sides)
     yield from _calibration_cautions(model.calibration is not None, model.changed)
     if model.calibration is not None:
-        yield from _longer_than_calibrated(sides, model.calibration.tokens[1])
+        length, longest = max(map(_usual_length, sides)), model.calibration.tokens[1]
+        if length > longest + 1:  # one token of tolerance: a LEV holds the logarithm
+            yield caution(
+                "longer_than_calibrated",
+                f"texts of about {length:,.0f} words and marks: nearly all texts that the model "
+                f"was calibrated with have at most {longest:,.0f}",
+                "these are weighed as if they were no longer than that, and how reliable the "
+                "number is for them was hardly measured",
+                "try the model on texts of this length by known authors, with `adhominem validate`",
+            )
     if lead.genres is not None and population is None:
         yield _no_population(misleading, names)
     if not lead.knows_topics and any(
@@ -196,29 +221,12 @@ def cautions_of_many(
     """
     yield from _calibration_cautions(calibrated, changed)
     if population is not None:
-        yield from _small_population(population)
-        yield from _mixed_population(population, genre_names)
+        yield from _population_itself(population, genre_names)
     elif misleading is not None:
         yield _no_population(misleading, genre_names)
 
 
 # Texts that are there twice, and what they share
-
-
-def _repeated_texts(sides: Sides) -> Iterator[Caution]:
-    both = [
-        f"{text.name} and {copy.document.id}"
-        for side in sides
-        for text in side
-        for copy in text.copies
-    ]
-    if both:
-        yield caution(
-            "repeated_text",
-            f"the same text more than once on one side: {listed(both, '; ')}",
-            "it counts once, so the number is not affected",
-            "if these should be different texts, look at the files",
-        )
 
 
 def passages_taken_out(taken_out: TakenOut) -> Iterator[Caution]:
@@ -275,7 +283,7 @@ def _shared_texts(sides: Sides) -> Iterator[Caution]:
 # The population: an unsuitable one makes the result wrong, not just weak
 
 
-def _small_population(population: Population) -> Iterator[Caution]:
+def _population_itself(population: Population, genre_names: Mapping[str, str]) -> Iterator[Caution]:
     if population.texts < _FEW_TEXTS:
         yield caution(
             "small_population",
@@ -284,9 +292,21 @@ def _small_population(population: Population) -> Iterator[Caution]:
             "are",
             "give more of them: 50 or more are better",
         )
+    if population.groups:
+        names = [genre_names.get(group.genre, group.genre) for group in population.groups]
+        like = [f", most like {name}" if len(set(names)) > 1 else "" for name in names]
+        shares = [f"{group.share:.0%} of them" for group in population.groups]
+        both = "; ".join(share + genre for share, genre in zip(shares, like, strict=True))
+        yield caution(
+            "mixed_population",
+            f"the texts of the population fall into two groups that are as far apart as texts of "
+            f"two genres ({both})",
+            "texts of another genre than those compared make the number less reliable",
+            "leave them out",
+        )
 
 
-def _copies_in_population(population: Population, sides: Sides) -> Iterator[Caution]:
+def _population_beside_texts(population: Population, sides: Sides) -> Iterator[Caution]:
     texts = [text for side in sides for text in side]
     prints = [*population.prints, *(fingerprint(text.exhibit.document.text) for text in texts)]
     inside = len(population.prints)
@@ -318,28 +338,6 @@ def _copies_in_population(population: Population, sides: Sides) -> Iterator[Caut
             "they count as two, and what they share looks more usual than it is",
             "remove the copies",
         )
-
-
-def _mixed_population(population: Population, genre_names: Mapping[str, str]) -> Iterator[Caution]:
-    """The caution about a population of several genres, whose mean represents none of them."""
-    if not population.groups:
-        return
-    names = [genre_names.get(group.genre, group.genre) for group in population.groups]
-    like = [f", most like {name}" if len(set(names)) > 1 else "" for name in names]
-    first, second = (
-        f"{group.share:.0%} of them{genre}"
-        for group, genre in zip(population.groups, like, strict=True)
-    )
-    yield caution(
-        "mixed_population",
-        f"the texts of the population fall into two groups that are as far apart as texts of two "
-        f"genres ({first}; {second})",
-        "texts of another genre than those compared make the number less reliable",
-        "leave them out",
-    )
-
-
-def _population_of_other_length(population: Population, sides: Sides) -> Iterator[Caution]:
     usual = exp(float(population.cohort[:, -1].mean()))
     means = list(map(_usual_length, sides))
     if max(means) < usual / _OTHER_LENGTH or min(means) > usual * _OTHER_LENGTH:
@@ -369,23 +367,6 @@ def two_genres(first: Mapping[str, float], second: Mapping[str, float]) -> tuple
     one, other = (max(shares, key=shares.__getitem__) for shares in (first, second))
     is_clear = min(first[one], second[other]) > _OF_GENRE
     return (one, other) if is_clear and max(first[other], second[one]) < _OF_OTHER else None
-
-
-def _two_genres_caution(
-    genre_shares: Sequence[Mapping[str, float]], genre_names: Mapping[str, str]
-) -> Caution:
-    """The caution about sides of two genres, which hide or imitate a difference of authors."""
-    likest = [max(shares, key=shares.__getitem__) for shares in genre_shares if shares]
-    one, *others = [genre_names.get(genre, genre) for genre in likest] or [""]
-    which = f": the first is most like {one}, the second most like {others[0]}"
-    return caution(
-        "two_genres",
-        f"the two sides seem to be of two genres{which if others and others != [one] else ''}",
-        "differences between genres cannot be distinguished from differences between authors, so "
-        "the log Bayes factor is 0",
-        "compare texts of one genre",
-        blocks_decision=True,
-    )
 
 
 def no_statement(ids: Sequence[str]) -> Iterator[Caution]:
@@ -537,19 +518,6 @@ def _calibration_cautions(calibrated: bool, changed: bool) -> Iterator[Caution]:
         yield _NOT_CALIBRATED
     elif changed:
         yield CHANGED
-
-
-def _longer_than_calibrated(sides: Sides, longest: float) -> Iterator[Caution]:
-    most = max(map(_usual_length, sides))
-    if most > longest + 1:  # one token of tolerance: a LEV holds the logarithm
-        yield caution(
-            "longer_than_calibrated",
-            f"texts of about {most:,.0f} words and marks: nearly all texts that the model was "
-            f"calibrated with have at most {longest:,.0f}",
-            "these are weighed as if they were no longer than that, and how reliable the number is "
-            "for them was hardly measured",
-            "try the model on texts of this length by known authors, with `adhominem validate`",
-        )
 
 
 def _no_population(

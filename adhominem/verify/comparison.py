@@ -6,8 +6,8 @@ other texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -23,20 +23,21 @@ from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.text.tokenizer import Tokenizer, Tokens
+from adhominem.text.tokenizer import Tokens
 from adhominem.text.vocabulary import WindowOptions, spread_starts
+from adhominem.verify.encoding import TokensBy
 
 _AT_ONCE = 64  # variants scored together: a LEV may have many thousands of numbers
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class ComparedText:
     """A text of a side, with its tokens."""
 
     exhibit: Exhibit
-    tokens_by: Mapping[Tokenizer, Tokens]  # members mostly share one tokenizer
-    attention: tuple[NetworkOutput | None, ...]  # of each member; None if it was not kept
-    copies: tuple[Exhibit, ...] = ()  # texts of this side with the same tokens: all count once
+    tokens_by: TokensBy  # members mostly share one tokenizer
+    copies: list[Exhibit] = field(default_factory=list)  # of this side, with the same tokens
+    attention: dict[Member, NetworkOutput] = field(default_factory=dict)  # if it was kept
 
     @property
     def document(self) -> Document:
@@ -49,23 +50,17 @@ class ComparedText:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Comparison:
+class ComparedSides:
     """The distinct texts of both sides, the population, and the log Bayes factor."""
 
     members: Sequence[Member]
     lead: Member  # its tokens are shown, and its LEVs decide what is typical
     scorer: Scorer
     population: Population | None  # as given, even if not used
-    first: tuple[ComparedText, ...]
-    second: tuple[ComparedText, ...]
+    sides: tuple[Sequence[ComparedText], Sequence[ComparedText]]
     levs: tuple[Levs, Levs]  # (texts, lev_size) of each side
     scored: LogBayesFactors  # of this one pair
     taken_out: TakenOut = ()  # passages that were removed because they recur elsewhere
-
-    @property
-    def sides(self) -> tuple[tuple[ComparedText, ...], tuple[ComparedText, ...]]:
-        """The texts of the first and of the second side."""
-        return self.first, self.second
 
     @property
     def exhibits(self) -> tuple[list[Exhibit], list[Exhibit]]:
@@ -77,9 +72,9 @@ class Comparison:
         return first, second
 
     @property
-    def texts(self) -> tuple[ComparedText, ...]:
-        """The texts of both sides in one tuple, the first side's first."""
-        return (*self.first, *self.second)
+    def texts(self) -> list[ComparedText]:
+        """The texts of both sides in one list, the first side's first."""
+        return [*self.sides[0], *self.sides[1]]
 
     @property
     def log_bayes_factor(self) -> float:
@@ -102,30 +97,20 @@ class Comparison:
         A passage is what a window adds to those before it. The windows are those of the first
         network among the members.
         """
-        if text not in self._passages:
-            networks = [member.windows for member in self.members if member.windows is not None]
-            windows = networks[0] if networks else WindowOptions()
-            self._passages[text] = spread_starts(len(text.tokens(self.lead).tokens), windows)
-        return self._passages[text]
+        networks = [member.windows for member in self.members if member.windows is not None]
+        windows = networks[0] if networks else WindowOptions()
+        return spread_starts(len(text.tokens(self.lead).numbers), windows)
 
     def vary(self, text: ComparedText, times: IntArray) -> Array32:
         """The LEVs (variants, lev_size) of a text with some passages left out or repeated.
 
         `times` (variants, passages) is how often each passage occurs; all ones is the text itself.
         """
-        starts = self.passages(text)
-        parts = []
-        for member, attention in zip(self.members, text.attention, strict=True):
-            if (counted := self._counted(text, member)) is not None:
-                parts.append(counted.levs(times))
-            else:
-                read = text.tokens(member).tokens
-                parts.append(member.vary(text.document, read, starts, times, attention))
+        parts = [self._varied(text, member, times) for member in self.members]
         # A passage that a text has twice counts twice.
-        ends = np.append(starts[1:], len(text.tokens(self.lead).tokens))
-        tokens = np.maximum(times @ (ends - starts), 1)  # (variants,)
-        parts.append(np.log(tokens)[:, None].astype(np.float32))
-        return np.concatenate(parts, axis=1)
+        lengths = np.diff(self.passages(text), append=len(text.tokens(self.lead).numbers))
+        tokens = np.maximum(times @ lengths, 1)  # (variants,)
+        return np.concatenate([*parts, np.log(tokens)[:, None].astype(np.float32)], axis=1)
 
     def losses(self, side: int, number: int, times: IntArray) -> Iterator[FloatArray]:
         """For each member, what a side's half of its contribution loses (variants,).
@@ -134,18 +119,20 @@ class Comparison:
         LEV is a sum over n-grams, no LEV is made.
         """
         text = self.sides[side][number]
-        starts = self.passages(text)
-        for member, attention, contribution in zip(
-            self.members, text.attention, self.contributions, strict=True
-        ):
+        for member, contribution in zip(self.members, self.contributions, strict=True):
             counted = self._counted(text, member)
-            if isinstance(contribution, ProductContribution) and counted is not None:
+            if counted is not None and isinstance(contribution, ProductContribution):
                 along = counted.along(times, contribution.directions[side][number])
                 yield contribution.losses_along(side, number, along)
             else:
-                tokens = text.tokens(member).tokens
-                levs = member.vary(text.document, tokens, starts, times, attention)
-                yield contribution.losses(side, number, levs)
+                yield contribution.losses(side, number, self._varied(text, member, times))
+
+    def _varied(self, text: ComparedText, member: Member, times: IntArray) -> Array32:
+        """A member's LEVs (variants, size) of a text."""
+        if (counted := self._counted(text, member)) is not None:
+            return counted.levs(times)
+        tokens, starts = text.tokens(member).tokens, self.passages(text)
+        return member.vary(text.document, tokens, starts, times, text.attention.get(member))
 
     def _counted(self, text: ComparedText, member: Member) -> NgramVariants | None:
         """The variants of a text for a member that counts n-grams, counted once; else None."""
@@ -156,10 +143,6 @@ class Comparison:
             tokens, starts = text.tokens(member).tokens, self.passages(text)
             self._variants[key] = NgramVariants(encoder, tokens, starts)
         return self._variants[key]
-
-    @cached_property
-    def _passages(self) -> dict[ComparedText, IntArray]:
-        return {}
 
     @cached_property
     def _variants(self) -> dict[tuple[ComparedText, Member], NgramVariants]:

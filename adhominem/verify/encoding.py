@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
+from typing import Self
 
 import numpy as np
 
-from adhominem.arrays import IntArray, Levs, Rows, is_finite, joined
+from adhominem.arrays import Levs, Rows, is_finite, joined
 from adhominem.errors import NO_WORD, EmptyTextError, InputError
 from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder, NgramsTogether
@@ -17,7 +18,8 @@ from adhominem.pairs.passages import without_repetitions
 from adhominem.paper.runtime import NetworkOutput
 from adhominem.score.scorer import out_of_range
 from adhominem.text.files import Document
-from adhominem.text.tokenizer import Lexicon, Numbered, PackedTexts, Tokenizer, Tokens
+from adhominem.text.lexicon import Numbered
+from adhominem.text.tokenizer import Tokenizer, Tokens
 
 TokensBy = Mapping[Tokenizer, Tokens]
 
@@ -71,6 +73,18 @@ class Kept:
             self._characters -= len(text)
         return tokens
 
+    def tokenize_all(self, tokenizers: Sequence[Tokenizer], document: Document) -> TokensBy:
+        """The tokens of a document by each tokenizer; an error names the document."""
+        tokens_by = {}
+        for tokenizer in tokenizers:
+            try:
+                tokens_by[tokenizer] = self.tokenize(tokenizer, document.text)
+            except InputError as error:
+                raise error.at(document.id) from None
+            if not len(tokens_by[tokenizer].numbers):
+                raise EmptyTextError(NO_WORD, document.id)
+        return tokens_by
+
 
 NOTHING_KEPT = Kept(0, 0)
 
@@ -80,160 +94,168 @@ class Begun:
     """Partly encoded texts: n-grams are counted, the networks have yet to run."""
 
     levs: Levs  # (documents, lev_size), with zeros for networks
-    texts: Mapping[int, PackedTexts]  # by index of the tokenizer, for networks
+    texts: Mapping[int, Numbered]  # by index of the tokenizer, for networks
     topics: Sequence[Sequence[Sequence[str]]]  # by network and document: the topic's tokens
 
 
-class Encoding:
-    """The encoding of texts by all members of a model together."""
+class EnsembleEncoder:
+    """All members of a model, which encode texts together."""
 
-    def __init__(self, members: Sequence[Member], lead: Member, name: str) -> None:
+    def __init__(self, members: Sequence[Member], lead: int, name: str) -> None:
+        self.members, self.lead, self.name = list(members), members[lead], name
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in members))
-        self._members, self._lead, self._name = members, lead, name
+        self.kept = NOTHING_KEPT  # see `keeping`
+        # Members that count n-grams, grouped by tokenizer: each group counts a text once. Made when
+        # first used, and shared by copies of the model.
+        self._together: dict[tuple[Tokenizer, int, int], tuple[NgramsTogether, list[Member]]] = {}
 
-    def encode_all(
+    def keeping(self, kept: Kept | None = None) -> Self:
+        """The same model, which tokenizes and encodes no text twice, for the time of one run.
+
+        `kept` are texts that are known already. One that keeps texts goes on with its own.
+        """
+        if kept is None and self.kept is not NOTHING_KEPT:
+            return self
+        keeper = copy(self)
+        keeper.kept = kept or Kept()
+        return keeper
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of a text as the lead has them."""
+        return self.kept.tokenize(self.lead.tokenizer, text).tokens
+
+    def encode(
         self,
-        documents: Sequence[Document],
-        tokens: Sequence[TokensBy] | None,
-        kept: Kept,
+        documents: Sequence[str | Document],
+        *,
+        tokens: Sequence[TokensBy] | None = None,
         on_documents: Callable[[int], None] = lambda count: None,
     ) -> Levs:
-        """(documents, lev_size): the LEVs of documents, a few at a time; see `Verifier.encode`."""
+        """The LEVs (documents, lev_size) of texts, each a string or a Document with its topic.
+
+        NumPy treats them as an array; `np.asarray` makes them a dense one. Repeated texts are
+        encoded once. `tokens` are those of each text by tokenizer, if it is tokenized already.
+        """
+        texts = as_documents(documents)
         numbers: dict[tuple[str, str], int] = {}  # of the different texts
-        rows = [numbers.setdefault((text.text, text.topic), len(numbers)) for text in documents]
+        rows = [numbers.setdefault((text.text, text.topic), len(numbers)) for text in texts]
         firsts = np.unique(rows, return_index=True)[1].tolist()
-        there = {at: kept.lev(documents[at]) for at in firsts}
+        there = {at: self.kept.lev(texts[at]) for at in firsts}
         new = [at for at in firsts if there[at] is None]
-        parts = [self.encode([], None, kept)] if not firsts else []
-        for part in batches([len(documents[at].text) for at in new]):
-            chosen = [documents[at] for at in new[part]]
-            known = None if tokens is None else [tokens[at] for at in new[part]]
-            parts.append(self.encode(chosen, known, kept))
-            kept.keep(chosen, parts[-1])
+        parts = [] if firsts else [self._encode([])]
+        for part in batches([len(texts[at].text) for at in new]):
+            chosen = [texts[at] for at in new[part]]
+            parts.append(self._encode(chosen, tokens and [tokens[at] for at in new[part]]))
+            self.kept.keep(chosen, parts[-1])
             on_documents(len(chosen))
         if len(new) < len(firsts):  # each in its place, new or not
             fresh = iter([lev[at : at + 1] for lev in parts for at in range(len(lev))])
             parts = [next(fresh) if lev is None else lev for lev in there.values()]
-        on_documents(len(documents) - len(new))
+        on_documents(len(texts) - len(new))
         levs = joined(parts)
-        return levs if len(firsts) == len(documents) else levs.chosen(rows)
+        return levs if len(firsts) == len(texts) else levs.chosen(rows)
 
-    def encode(
-        self, documents: Sequence[Document], known: Sequence[TokensBy] | None, kept: Kept
+    def attend(
+        self, documents: Sequence[Document], tokens: Sequence[TokensBy]
+    ) -> tuple[Levs, list[dict[Member, NetworkOutput]]]:
+        """(documents, lev_size), and each document's attention by all networks."""
+        attention: list[dict[Member, NetworkOutput]] = [{} for _ in documents]
+        for network in self._networks:
+            for document, tokens_by, attended in zip(documents, tokens, attention, strict=True):
+                output = network.attend(document, tokens_by[network.tokenizer].tokens)
+                assert output is not None  # as of any network
+                attended[network] = output
+        return self._encode(documents, tokens, attention), attention
+
+    def _encode(
+        self,
+        documents: Sequence[Document],
+        known: Sequence[TokensBy] | None = None,
+        attention: Sequence[Mapping[Member, NetworkOutput]] = (),
     ) -> Levs:
-        """(documents, lev_size): the LEVs of a few documents.
-
-        `known` are the tokens of each by tokenizer, unless they are to be made here, or are `kept`.
-        """
-        numbered = self._numbered(documents, known, kept)
+        """(documents, lev_size): the LEVs of a few documents, whose attention may be `known`."""
+        numbered = self._numbered(documents, known)
         parts = self._count(numbered)
-        for member in self._members:
-            if member not in parts:  # a network
-                parts[member] = member.encode_numbered(documents, numbered[member.tokenizer])
+        for network in self._networks:
+            parts[network] = (
+                np.array([attended[network].levs[0] for attended in attention])
+                if attention
+                else network.encode_numbered(documents, numbered[network.tokenizer])
+            )
         return self._joined(parts, numbered)
 
     def begin(self, documents: Sequence[Document]) -> Begun:
-        """Do what needs no GPU, of a few documents."""
-        numbered = self._numbered(documents, None, NOTHING_KEPT)
+        """A few documents, partly encoded, for a process with a GPU to finish."""
+        numbered = self._numbered(documents)
         parts = self._count(numbered)
         for network in self._networks:
             parts[network] = np.zeros((len(documents), network.lev_size), np.float32)
         read = {self.tokenizers.index(network.tokenizer) for network in self._networks}
         return Begun(
             self._joined(parts, numbered),
-            {place: numbered[self.tokenizers[place]].packed() for place in read},
+            {place: numbered[self.tokenizers[place]] for place in read},
             [list(map(network.topic, documents)) for network in self._networks],
         )
 
     def finish(self, begun: Sequence[Begun]) -> Levs:
-        """The LEVs (documents, lev_size) of documents begun here or in other processes."""
+        """The LEVs (documents, lev_size) of documents that other processes have begun to encode."""
         rows: list[Rows] = list(joined([part.levs for part in begun]).parts)
         for at, network in enumerate(self._networks):
             place = self.tokenizers.index(network.tokenizer)
             lexicon = network.tokenizer.lexicon()
-            parts = [part.texts[place].numbered(lexicon) for part in begun]
+            parts = [part.texts[place].numbered_by(lexicon) for part in begun]
             texts = Numbered(lexicon, list(chain.from_iterable(part.documents for part in parts)))
             topics = list(chain.from_iterable(part.topics[at] for part in begun))
             encoded = network.encoder.encode_numbered(texts, topics)
-            rows[self._members.index(network)] = encoded
+            rows[self.members.index(network)] = encoded
         return self._checked(rows)
 
-    def attend(
-        self, documents: Sequence[Document], known: Sequence[TokensBy]
-    ) -> tuple[Levs, list[tuple[NetworkOutput | None, ...]]]:
-        """(documents, lev_size), and the attention of each member, of each document."""
-        numbered = self._numbered(documents, known, NOTHING_KEPT)
-        parts = self._count(numbered)
-        attended: dict[Member, list[NetworkOutput | None]] = {
-            member: [None] * len(documents) for member in parts
-        }
-        for member in self._members:
-            if member not in parts:  # a network
-                networks = [
-                    member.attend(document, tokens_by[member.tokenizer].tokens)
-                    for document, tokens_by in zip(documents, known, strict=True)
-                ]
-                parts[member] = np.array([encoded.levs[0] for encoded in networks if encoded])
-                attended[member] = networks
-        levs = self._joined(parts, numbered)
-        return levs, list(zip(*(attended[member] for member in self._members), strict=True))
-
-    def _count(self, numbered: Mapping[Tokenizer, Numbered]) -> dict[Member, Rows]:
-        """The LEVs (documents, lev_size) of each member that counts n-grams."""
-        parts: dict[Member, Rows] = {}
-        for tokenizer, ngrams, members in self._counted_together:
-            parts |= zip(members, ngrams.encode(numbered[tokenizer]), strict=True)
-        return parts
-
     def _numbered(
-        self, documents: Sequence[Document], known: Sequence[TokensBy] | None, kept: Kept
+        self, documents: Sequence[Document], known: Sequence[TokensBy] | None = None
     ) -> dict[Tokenizer, Numbered]:
+        """The tokens of documents, each passage once, as numbers."""
+        if known is None:
+            once = list(map(without_repetitions, documents))
+            known = [self.kept.tokenize_all(self.tokenizers, document) for document in once]
         numbered = {}
         for tokenizer in self.tokenizers:
             lexicon = tokenizer.lexicon()
-            if known is None:
-                numbers = [_numbers(document, tokenizer, lexicon, kept) for document in documents]
-            else:
-                numbers = [tokens_by[tokenizer].numbers_in(lexicon) for tokens_by in known]
+            numbers = [tokens_by[tokenizer].numbers_in(lexicon) for tokens_by in known]
             numbered[tokenizer] = Numbered(lexicon, numbers)
         return numbered
 
+    def _count(self, numbered: Mapping[Tokenizer, Numbered]) -> dict[Member, Rows]:
+        """The LEVs (documents, lev_size) of each member that counts n-grams."""
+        if not self._together:
+            groups: dict[tuple[Tokenizer, int, int], dict[Member, NgramEncoder]] = {}
+            for member in self.members:
+                if isinstance(encoder := member.encoder, NgramEncoder):
+                    key = member.tokenizer, encoder.longest, encoder.table.longest
+                    groups.setdefault(key, {})[member] = encoder
+            self._together |= {  # at once: other threads may encode
+                key: (NgramsTogether(list(group.values())), list(group))
+                for key, group in groups.items()
+            }
+        parts: dict[Member, Rows] = {}
+        for (tokenizer, *_), (ngrams, members) in self._together.items():
+            parts |= zip(members, ngrams.encode(numbered[tokenizer]), strict=True)
+        return parts
+
     def _joined(self, parts: Mapping[Member, Rows], numbered: Mapping[Tokenizer, Numbered]) -> Levs:
         """The members' parts, followed by the logarithm of the number of tokens."""
-        log_tokens = np.log(numbered[self._lead.tokenizer].lengths).astype(np.float32)
-        return self._checked([*(parts[member] for member in self._members), log_tokens[:, None]])
+        log_tokens = np.log(numbered[self.lead.tokenizer].lengths).astype(np.float32)
+        return self._checked([*(parts[member] for member in self.members), log_tokens[:, None]])
 
     def _checked(self, rows: Sequence[Rows]) -> Levs:
         if not all(map(is_finite, rows)):  # even finite weights may overflow
-            raise out_of_range(f"the model {self._name} gives LEVs")
+            raise out_of_range(f"the model {self.name} gives LEVs")
         return Levs(tuple(rows))
 
-    @cached_property
+    @property
     def _networks(self) -> list[Member]:
-        """The members that do not count n-grams."""
-        return [member for member in self._members if not isinstance(member.encoder, NgramEncoder)]
-
-    @cached_property
-    def _counted_together(self) -> list[tuple[Tokenizer, NgramsTogether, list[Member]]]:
-        """Members that count n-grams, grouped by tokenizer: each group counts a text once."""
-        groups: dict[tuple[Tokenizer, int, int], list[tuple[Member, NgramEncoder]]] = {}
-        for member in self._members:
-            if isinstance(encoder := member.encoder, NgramEncoder):
-                key = member.tokenizer, encoder.longest, encoder.table.longest
-                groups.setdefault(key, []).append((member, encoder))
-        return [
-            (key[0], NgramsTogether([encoder for _, encoder in group]), [of for of, _ in group])
-            for key, group in groups.items()
-        ]
+        return [member for member in self.members if not isinstance(member.encoder, NgramEncoder)]
 
 
-def _numbers(document: Document, tokenizer: Tokenizer, lexicon: Lexicon, kept: Kept) -> IntArray:
-    """The tokens of a document, each passage once; an error names the document."""
-    try:
-        tokens = kept.tokenize(tokenizer, without_repetitions(document).text)
-    except InputError as error:
-        raise error.at(document.id) from None
-    numbers = tokens.numbers_in(lexicon)
-    if not len(numbers):
-        raise EmptyTextError(NO_WORD, document.id)
-    return numbers
+def as_documents(texts: Sequence[str | Document]) -> list[Document]:
+    """Texts as Documents."""
+    return [Document(text=text) if isinstance(text, str) else text for text in texts]

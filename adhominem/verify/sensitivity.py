@@ -23,18 +23,17 @@ Population (`population_sensitivity`): everything is computed again with halves 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from adhominem.arrays import FloatArray, IntArray, Levs
+from adhominem.arrays import AnyLevs, FloatArray, Levs
+from adhominem.score.calibration import Scores
 from adhominem.score.genres import USUAL_TOKENS
 from adhominem.score.members import GenreMember
 from adhominem.score.population import FEWEST, Population
-from adhominem.score.products import Sides
-from adhominem.score.scorer import Scorer
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.verification import Likeness
 
 DRAWS = 200
@@ -56,100 +55,69 @@ class Influence:
     change: float | None  # of the log10 Bayes factor; None without an effect
 
 
-def influences(comparison: Comparison, likeness: Likeness | None) -> tuple[Influence, ...]:
+def influences(comparison: ComparedSides, likeness: Likeness | None) -> tuple[Influence, ...]:
     """The effect of each condition of a comparison on its log10 Bayes factor without bounds.
 
     `likeness` is that of the texts to the training texts, as a `Verification` has it. The changes
     need not add up: the effect of one condition depends on the others.
     """
-    return (
-        _genre_influence(comparison, likeness),
-        _length_influence(comparison),
-        _texts_influence(comparison),
-        _population_influence(comparison),
-    )
+    scorer, used, (first, second) = comparison.scorer, comparison.used, comparison.levs
 
+    def influence(
+        name: str, value: str, instead_of: str = "", others: Scores | None = None
+    ) -> Influence:
+        if others is None:  # no effect
+            return Influence(name=name, value=value, instead_of="", change=None)
+        change = comparison.log_bayes_factor - float(scorer.unbounded(others).mean())
+        return Influence(name=name, value=value, instead_of=instead_of, change=change / _LOG_10)
 
-def _genre_influence(comparison: Comparison, likeness: Likeness | None) -> Influence:
-    if comparison.used is not None:
-        return _without_effect("Genre", "that of the population")
-    if likeness is None or not likeness.genres:
-        return _without_effect("Genre", "not known to the model")
-    genre, share = likeness.likest
-    first, second = comparison.levs
-    without = _factors(comparison.scorer.without(genre), [first], [second])
-    return Influence(
-        name="Genre",
-        value=f"most like {likeness.name(genre)} ({share:.0%})",
-        instead_of="a model that does not know this genre",
-        change=_change(comparison, without),
-    )
+    if used is not None:
+        genre = influence("Genre", "that of the population")
+    elif likeness is None or not likeness.genres:
+        genre = influence("Genre", "not known to the model")
+    else:
+        likest, share = likeness.likest
+        genre = influence(
+            "Genre",
+            f"most like {likeness.name(likest)} ({share:.0%})",
+            "a model that does not know this genre",
+            scorer.without(likest).scores([first], [second]),
+        )
 
-
-def _length_influence(comparison: Comparison) -> Influence:
-    first, second = comparison.levs
     tokens = np.exp(min(float(levs[:, -1].mean()) for levs in comparison.levs))
-    value = f"{tokens:,.0f} words and marks a text"
-    if not any(isinstance(member, GenreMember) for member in comparison.scorer.members):
-        return _without_effect("Length", value)
-    usual = _factors(comparison.scorer, [_usual(first)], [_usual(second)], comparison.used)
-    return Influence(
-        name="Length",
-        value=value,
-        instead_of=f"texts of {USUAL_TOKENS:,.0f}",
-        change=_change(comparison, usual),
+    usual = None
+    if any(isinstance(member, GenreMember) for member in scorer.members):
+        usual = scorer.scores([_usual(first)], [_usual(second)], used)
+    length = influence(
+        "Length", f"{tokens:,.0f} words and marks a text", f"texts of {USUAL_TOKENS:,.0f}", usual
     )
+
+    each_pair = None
+    if len(first) > 1 or len(second) > 1:
+        one, other = (places.ravel() for places in np.indices((len(first), len(second))))
+        each_pair = scorer.scores(first[one], second[other], used)
+    texts = influence(
+        "Texts",
+        f"{len(first):,} against {len(second):,}",
+        "one against one, on average",
+        each_pair,
+    )
+
+    if used is not None:
+        alone = scorer.scores([first], [second])
+        population = influence("Population", f"{used.texts:,} texts", "no population", alone)
+    elif comparison.population is not None:
+        unused = f"{comparison.population.texts:,} texts of another genre, not used"
+        population = influence("Population", unused)
+    else:
+        population = influence("Population", "none")
+    return genre, length, texts, population
 
 
 def _usual(levs: Levs) -> Levs:
     """A copy of LEVs (texts, lev_size) in which all texts have the usual length."""
     *parts, log_tokens = levs.parts
     return Levs((*parts, np.full_like(log_tokens, np.log(USUAL_TOKENS))))
-
-
-def _texts_influence(comparison: Comparison) -> Influence:
-    first, second = comparison.levs
-    value = f"{len(first):,} against {len(second):,}"
-    if len(first) == len(second) == 1:
-        return _without_effect("Texts", value)
-    one, other = (places.ravel() for places in np.indices((len(first), len(second))))
-    pairs = _factors(comparison.scorer, first[one], second[other], comparison.used)
-    return Influence(
-        name="Texts",
-        value=value,
-        instead_of="one against one, on average",
-        change=_change(comparison, pairs),
-    )
-
-
-def _population_influence(comparison: Comparison) -> Influence:
-    given, used = comparison.population, comparison.used
-    if used is None:
-        value = "none" if given is None else f"{given.texts:,} texts of another genre, not used"
-        return _without_effect("Population", value)
-    first, second = comparison.levs
-    return Influence(
-        name="Population",
-        value=f"{used.texts:,} texts",
-        instead_of="no population",
-        change=_change(comparison, _factors(comparison.scorer, [first], [second])),
-    )
-
-
-def _without_effect(name: str, value: str) -> Influence:
-    return Influence(name=name, value=value, instead_of="", change=None)
-
-
-def _factors(
-    scorer: Scorer, first: Sides, second: Sides, population: Population | None = None
-) -> FloatArray:
-    """The log Bayes factors (pairs,) without bounds."""
-    return scorer.unbounded(scorer.scores(first, second, population))
-
-
-def _change(comparison: Comparison, others: FloatArray) -> float:
-    """The difference of the log10 Bayes factor from the mean of `others` (pairs,)."""
-    return (comparison.log_bayes_factor - float(others.mean())) / _LOG_10
 
 
 @dataclass(frozen=True)
@@ -164,7 +132,7 @@ class Interval:
 
 
 def bootstrap_interval(
-    comparison: Comparison,
+    comparison: ComparedSides,
     *,
     draws: int = DRAWS,
     seed: int = 0,
@@ -210,54 +178,49 @@ class Sensitivity:
         return float(np.median(self.log_bayes_factors))
 
 
-def text_sensitivity(comparison: Comparison) -> tuple[float, ...]:
+def text_sensitivity(comparison: ComparedSides) -> tuple[float, ...]:
     """The log Bayes factors, sorted and within bounds, with each text of a side left out in turn.
 
     A side with one text stays as it is; the result is empty if both sides have one text.
     """
     first, second = comparison.levs
-    variants = [(rest, second) for rest in _without_each(first)]
-    variants += [(first, rest) for rest in _without_each(second)]
-    factors = [
-        float(comparison.scorer([one], [other], comparison.population).log_bayes_factor[0])
-        for one, other in variants
-    ]
-    return tuple(sorted(factors))
+    pairs: list[tuple[AnyLevs, AnyLevs]]
+    pairs = [(rest, second) for rest in _without_each(first)]
+    pairs += [(first, rest) for rest in _without_each(second)]
+    return _sorted_factors(comparison, [(*pair, comparison.population) for pair in pairs])
 
 
-def population_sensitivity(comparison: Comparison, *, seed: int = 0) -> Sensitivity | None:
+def population_sensitivity(comparison: ComparedSides, *, seed: int = 0) -> Sensitivity | None:
     """The log Bayes factors of a comparison with random halves of the population's texts.
 
     In a small population, each text is left out in turn. None without a population, or with one too
     small for that. A very large population is represented by the texts kept in it.
     """
-    if comparison.used is None:
+    if comparison.used is None or len(comparison.used.cohort) <= FEWEST:
         return None
     levs = np.asarray(comparison.used.cohort)
     # In a canonical order, so that the parts do not depend on file names.
     levs = levs[sorted(range(len(levs)), key=lambda at: levs[at].tobytes())]
-    parts = _parts(len(levs), seed)
-    if not parts:
-        return None
-    first, second = comparison.levs
-    factors = [
-        float(comparison.scorer([first], [second], Population.of(levs[part])).log_bayes_factor[0])
-        for part in parts
-    ]
-    return Sensitivity(len(parts[0]), len(levs) - len(parts[0]), tuple(sorted(factors)))
-
-
-def _parts(texts: int, seed: int) -> list[IntArray]:
-    """The texts of each part of a population, by index; no parts if it is too small."""
-    if texts >= 2 * FEWEST:
+    parts = _without_each(levs)
+    if len(levs) >= 2 * FEWEST:
         rng = np.random.default_rng(seed)
-        return [np.sort(rng.permutation(texts)[: texts // 2]) for _ in range(_HALVES)]
-    if texts > FEWEST:
-        return [np.delete(np.arange(texts), at) for at in range(texts)]
-    return []
+        halves = [np.sort(rng.permutation(len(levs))[: len(levs) // 2]) for _ in range(_HALVES)]
+        parts = [levs[half] for half in halves]
+    factors = _sorted_factors(
+        comparison, [(*comparison.levs, Population.of(part)) for part in parts]
+    )
+    return Sensitivity(len(parts[0]), len(levs) - len(parts[0]), factors)
 
 
-def _without_each(levs: Levs) -> list[Levs]:
-    """The LEVs of a side without each text in turn; a single text is not left out."""
+def _without_each(levs: AnyLevs) -> list[AnyLevs]:
+    """LEVs without each text in turn; a single text is not left out."""
     places = np.arange(len(levs))
     return [levs[places != at] for at in places] if len(levs) > 1 else []
+
+
+def _sorted_factors(
+    comparison: ComparedSides, cases: Sequence[tuple[AnyLevs, AnyLevs, Population | None]]
+) -> tuple[float, ...]:
+    scorer = comparison.scorer
+    scored = [scorer([one], [other], population) for one, other, population in cases]
+    return tuple(sorted(float(factors.log_bayes_factor[0]) for factors in scored))

@@ -14,7 +14,7 @@ from adhominem.records import with_schema
 from adhominem.score.calibration import Conditions
 from adhominem.score.decision import Decision, VerbalScale, decide, probability_same_author
 from adhominem.verify.cautions import Caution, ExaminedText, cautions_of
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 
 if TYPE_CHECKING:
     from adhominem.verify.verifier import Verifier
@@ -148,30 +148,42 @@ class Verification:
 
 def verification_of(
     verifier: Verifier,
-    comparison: Comparison,
+    comparison: ComparedSides,
     prior_same_author: float = 0.5,
     delta: float = 0.125,
     scale: VerbalScale | None = None,
 ) -> Verification:
     """The verification of a comparison, in numbers and in words: see `Verifier.verify`."""
-    population, scored = comparison.population, comparison.scored
+    population, scored, scorer = comparison.population, comparison.scored, verifier.scorer
     first, second = comparison.levs
     factor = float(scored.log_bayes_factor[0])
     probability = float(probability_same_author(factor, prior_same_author))
+    conditions = scorer.conditions([first], [second], comparison.used)
     scale = scale or VerbalScale()
-    sentence = scale.sentence(factor / _LOG_10)
     bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
-    examined = _examined(verifier, comparison)
-    likeness = _likeness(verifier, comparison, examined)
+    sentence = scale.sentence(factor / _LOG_10)
+    reach = scale.reach(*bounds) if scored.calibrated else ""
+    whole = joined(comparison.levs)
+    texts, count = comparison.texts, len(comparison.sides[0])
+    tokens = [text.tokens(verifier.lead) for text in texts]
+    examined = verifier.examine(
+        [text.exhibit for text in texts],
+        [words.tokens for words in tokens],
+        whole,
+        [text.copies for text in texts],
+    )
+    sides = examined[:count], examined[count:]
+    likeness = None  # where the model cannot say
+    if verifier.lead.typicality is not None and verifier.lead.genres is not None:
+        most = max(text.atypicality for text in examined)
+        likeness = Likeness(scorer.genre_shares(whole), most, verifier.genre_names)
     cautions = tuple(
         cautions_of(
             verifier,
-            examined,
+            sides,
             population=population,
             scored=scored,
-            genres=list(map(verifier.scorer.genre_shares, comparison.levs))
-            if scored.two_genres[0]
-            else (),
+            genres=list(map(scorer.genre_shares, comparison.levs)) if scored.two_genres[0] else (),
             misleading=verifier.misleading(likeness) if population is None else (),
             taken_out=comparison.taken_out,
         )
@@ -193,8 +205,8 @@ def verification_of(
         verbal=f"No statement is made: {reason}." if obstacles else sentence,
         lower_bound=bounds[0] if scored.calibrated else None,
         upper_bound=bounds[1] if scored.calibrated else None,
-        conditions=in_words(verifier.scorer.conditions([first], [second], comparison.used)),
-        reach=scale.reach(*bounds) if scored.calibrated else "",
+        conditions=in_words(conditions),
+        reach=reach,
         probability_same_author=probability,
         prior_same_author=prior_same_author,
         decision=decided.decision.value,
@@ -205,30 +217,9 @@ def verification_of(
         model=verifier.name,
         model_sha256=verifier.sha256,
         version=adhominem.__version__,
-        first=_side(examined[0]),
-        second=_side(examined[1]),
+        first=_side(sides[0]),
+        second=_side(sides[1]),
     )
-
-
-def _examined(verifier: Verifier, comparison: Comparison) -> list[list[ExaminedText]]:
-    """The texts of both sides, each examined by itself."""
-    texts = [text.exhibit for text in comparison.texts]
-    tokens = [text.tokens(verifier.lead).tokens for text in comparison.texts]
-    copies = [text.copies for text in comparison.texts]
-    examined = verifier.examine(texts, tokens, joined(comparison.levs), copies)
-    count = len(comparison.first)
-    return [examined[:count], examined[count:]]
-
-
-def _likeness(
-    verifier: Verifier, comparison: Comparison, examined: Sequence[Sequence[ExaminedText]]
-) -> Likeness | None:
-    """The similarity of both sides to the training texts; None if the model cannot say."""
-    if verifier.lead.typicality is None or verifier.lead.genres is None:
-        return None
-    most = max(text.atypicality for side in examined for text in side)
-    shares = verifier.scorer.genre_shares(joined(comparison.levs))
-    return Likeness(shares, most, verifier.genre_names)
 
 
 def _side(texts: Sequence[ExaminedText]) -> Side:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
-from itertools import repeat
-from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 
 from adhominem.arrays import AnyLevs, BoolArray, FloatArray, Levs
-from adhominem.errors import NO_WORD, EmptyTextError, InputError, OptionError
+from adhominem.errors import OptionError
 from adhominem.model.calibration import (
     CalibrationEvidence,
     MisleadingRates,
@@ -25,7 +22,6 @@ from adhominem.model.folder import DEFAULT_MODEL, model_folder, read_folder
 from adhominem.model.layout import MACHINE
 from adhominem.model.member import Member, make_members
 from adhominem.pairs.passages import Hashes, TakenOut, without_recurring, without_shared
-from adhominem.paper.runtime import NetworkOutput
 from adhominem.paper.two_covariance import squared_distance
 from adhominem.score.calibration import Calibration
 from adhominem.score.decision import VerbalScale
@@ -35,12 +31,12 @@ from adhominem.score.population import Population, distinct_levs
 from adhominem.score.products import Sides
 from adhominem.score.prose import Prose
 from adhominem.score.scorer import Scorer
-from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of, with_text
+from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair
 from adhominem.verify.cautions import ExaminedText, is_other_language
-from adhominem.verify.comparison import ComparedText, Comparison
-from adhominem.verify.encoding import NOTHING_KEPT, Begun, Encoding, Kept, TokensBy
+from adhominem.verify.comparison import ComparedSides, ComparedText
+from adhominem.verify.encoding import EnsembleEncoder, as_documents
 from adhominem.verify.verification import (
     Likeness,
     Verification,
@@ -49,7 +45,7 @@ from adhominem.verify.verification import (
 )
 
 
-class Verifier:
+class Verifier(EnsembleEncoder):
     """A model, or an ensemble of several, ready to compare texts.
 
     >>> verifier = load("model")
@@ -83,32 +79,13 @@ class Verifier:
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
-        self.name, self.sha256, self.prose = name, sha256, prose
+        super().__init__(members, lead, name)
+        self.sha256, self.prose = sha256, prose
         self.machine_look, self.changed = machine_look, changed
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.evidence = evidence or (CalibrationEvidence(), CalibrationEvidence())
-        self.members = list(members)
-        self.lead = self.members[lead]
-        self._encoding = Encoding(self.members, self.lead, name)
-        self.tokenizers = self._encoding.tokenizers
         scorers = tuple(member.scorer for member in self.members)
         self.scorer = Scorer.of(scorers, calibration, lead, name)
-        self.kept = NOTHING_KEPT  # see `keeping`
-
-    def keeping(self, kept: Kept | None = None) -> Verifier:
-        """The same model, which tokenizes and encodes no text twice, for the time of one run.
-
-        `kept` are texts that are known already. One that keeps texts goes on with its own.
-        """
-        if kept is None and self.kept is not NOTHING_KEPT:
-            return self
-        keeper = copy(self)
-        keeper.kept = kept or Kept()
-        return keeper
-
-    def tokens(self, text: str) -> list[str]:
-        """The tokens of a text as the lead has them."""
-        return self.kept.tokenize(self.lead.tokenizer, text).tokens
 
     @property
     def calibration(self) -> Calibration | None:
@@ -157,7 +134,7 @@ class Verifier:
         population: Population | None = None,
         *,
         attention: bool = False,
-    ) -> Comparison:
+    ) -> ComparedSides:
         """The comparison of two sides; with `attention`, it keeps the networks' attention.
 
         Each text is tokenized and encoded once. A text that a side has several times, under
@@ -172,48 +149,59 @@ class Verifier:
         population: Population | None = None,
         *,
         attention: bool = False,
-    ) -> list[Comparison]:
+    ) -> list[ComparedSides]:
         """The comparisons of several pairs of sides, encoded and scored together: see `compare`."""
-        tokenized = [
-            self._tokenized([exhibits_of(one, "first"), exhibits_of(other, "second")], population)
-            for one, other in pairs
-        ]
-        sides = [both for both, _ in tokenized]
-        rows = [row for both in sides for side in both for row in side]
-        documents = [exhibits[0].document for exhibits, _ in rows]
-        tokens = [tokens_by for _, tokens_by in rows]
-        attended: list[tuple[NetworkOutput | None, ...]] = [(None,) * len(self.members)] * len(rows)
+        cut = [self._cut(*pair, population) for pair in pairs]
+        sides = [side for both, _ in cut for side in both]
+        texts = [text for side in sides for text in side]
+        documents, tokens = [text.document for text in texts], [text.tokens_by for text in texts]
         if attention:
-            levs, attended = self._encoding.attend(documents, tokens)
+            levs, attended = self.attend(documents, tokens)
+            for text, outputs in zip(texts, attended, strict=True):
+                text.attention = outputs
         else:
             levs = self.encode(documents, tokens=tokens)
-        texts = tuple(
-            ComparedText(exhibits[0], tokens_by, encoded, tuple(exhibits[1:]))
-            for (exhibits, tokens_by), encoded in zip(rows, attended, strict=True)
-        )
-        counts = [len(side) for both in sides for side in both]
-        ends = np.cumsum(counts).tolist()
-        places = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
-        first, second = places[0::2], places[1::2]
-        scored = self.scorer([levs[at] for at in first], [levs[at] for at in second], population)
+        ends = np.cumsum(list(map(len, sides))).tolist()
+        levs_of = [levs[end - len(side) : end] for side, end in zip(sides, ends, strict=True)]
+        scored = self.scorer(levs_of[0::2], levs_of[1::2], population)
         return [
-            Comparison(
+            ComparedSides(
                 members=self.members,
                 lead=self.lead,
                 scorer=self.scorer,
                 population=population,
-                first=texts[one],
-                second=texts[other],
-                levs=(levs[one], levs[other]),
+                sides=both,
+                levs=(levs_of[2 * at], levs_of[2 * at + 1]),
                 scored=scored[at : at + 1],
-                taken_out=tokenized[at][1],
+                taken_out=taken_out,
             )
-            for at, (one, other) in enumerate(zip(first, second, strict=True))
+            for at, (both, taken_out) in enumerate(cut)
         ]
+
+    def _cut(
+        self, first: SideTexts, second: SideTexts, population: Population | None
+    ) -> tuple[tuple[list[ComparedText], list[ComparedText]], TakenOut]:
+        """The distinct texts of two sides, tokenized, and the passages removed from them before."""
+        exhibits = exhibits_of(first, "first"), exhibits_of(second, "second")
+        whole = [[exhibit.document for exhibit in side] for side in exhibits]
+        cut, taken_out = without_shared(whole, None if population is None else population.recurring)
+        sides: tuple[list[ComparedText], list[ComparedText]] = ([], [])
+        for side, originals, documents in zip(sides, exhibits, cut, strict=True):
+            distinct: dict[tuple[tuple[str, ...], ...], ComparedText] = {}
+            for original, document in zip(originals, documents, strict=True):
+                exhibit = replace(original, document=document)
+                text = ComparedText(exhibit, self.kept.tokenize_all(self.tokenizers, document))
+                words: tuple[tuple[str, ...], ...] = ()
+                if len(originals) > 1:
+                    words = tuple(tuple(tokens.tokens) for tokens in text.tokens_by.values())
+                if distinct.setdefault(words, text) is not text:
+                    distinct[words].copies.append(exhibit)
+            side += distinct.values()
+        return sides, taken_out
 
     def judge(
         self,
-        comparison: Comparison,
+        comparison: ComparedSides,
         prior_same_author: float = 0.5,
         delta: float = 0.125,
         scale: VerbalScale | None = None,
@@ -259,55 +247,6 @@ class Verifier:
         both = [self.validation.misleading_rates(of) for of in (guessed_genre(likeness), "")]
         return [rates for rates in dict.fromkeys(both) if rates is not None]
 
-    def encode(
-        self,
-        documents: Sequence[str | Document],
-        *,
-        tokens: Sequence[TokensBy] | None = None,
-        on_documents: Callable[[int], None] = lambda count: None,
-    ) -> Levs:
-        """The LEVs (documents, lev_size) of texts, each a string or a Document with its topic.
-
-        NumPy treats them as an array; `np.asarray` makes them a dense one. Repeated texts are
-        encoded once. `tokens` are those of each text by tokenizer, if it is tokenized already.
-        """
-        texts = [Document(text=text) if isinstance(text, str) else text for text in documents]
-        return self._encoding.encode_all(texts, tokens, self.kept, on_documents)
-
-    def begin(self, documents: Sequence[Document]) -> Begun:
-        """A few documents, partly encoded, for a process with a GPU to finish."""
-        return self._encoding.begin(documents)
-
-    def finish(self, begun: Sequence[Begun]) -> Levs:
-        """The LEVs (documents, lev_size) of documents that other processes have begun to encode."""
-        return self._encoding.finish(begun)
-
-    def _tokenized(
-        self, sides: Sequence[Sequence[Exhibit]], population: Population | None
-    ) -> tuple[list[list[tuple[list[Exhibit], TokensBy]]], TakenOut]:
-        """The distinct texts of each side: the exhibits of each text, and its tokens by tokenizer.
-
-        Passages that they share, or that recur in the population, are removed before.
-        """
-        tokenized = []
-        whole = [[exhibit.document for exhibit in side] for side in sides]
-        cut, taken_out = without_shared(whole, None if population is None else population.recurring)
-        for side in map(map, repeat(with_text), sides, cut):
-            texts: dict[tuple[tuple[str, ...], ...], tuple[list[Exhibit], TokensBy]] = {}
-            for exhibit in side:
-                name, tokens_by = exhibit.document.id, {}
-                for tokenizer in self.tokenizers:
-                    try:
-                        tokens_by[tokenizer] = self.kept.tokenize(tokenizer, exhibit.document.text)
-                    except InputError as error:
-                        raise error.at(name) from None
-                    if not tokens_by[tokenizer].tokens:
-                        raise EmptyTextError(NO_WORD, name)
-                words = map(tuple, map(attrgetter("tokens"), tokens_by.values()))
-                texts.setdefault(tuple(words), ([], tokens_by))[0].append(exhibit)
-            tokenized.append(list(texts.values()))
-        return tokenized, taken_out
-
     def encode_pairs(
         self, pairs: Sequence[Pair], *, on_documents: Callable[[int], None] = lambda count: None
     ) -> tuple[Levs, Levs]:
@@ -328,8 +267,7 @@ class Verifier:
         Preferably 50 texts or more, without those that are compared; but many texts that are
         compared with each other can be their own population.
         """
-        texts = [Document(text=text) if isinstance(text, str) else text for text in documents]
-        texts, recurring = without_recurring(texts)
+        texts, recurring = without_recurring(as_documents(documents))
         levs = self.encode(texts, on_documents=on_documents)
         return self.population_of(levs, texts, recurring)
 
@@ -431,7 +369,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         sha256=read.sha256,
         genre_names=read.genre_names,
         validation=read_validation(files),
-        evidence=(read_evidence(files, population=False), read_evidence(files, population=True)),
+        evidence=read_evidence(files),
         prose=read.prose,
         machine_look=read.machine_look,
         changed=read.changed,

@@ -18,8 +18,18 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.verify.explanation import Explanation
 from adhominem.verify.verification import Verification
 from adhominem.web.failures import RequestError, json_bytes, json_response
-from adhominem.web.json_requests import JsonRoute, awaited, unhurried
-from adhominem.web.schema import MANY_TEXTS, Others, Side, Strict, Text, as_exhibits, responses
+from adhominem.web.schema import (
+    MANY_TEXTS,
+    JsonRoute,
+    Others,
+    Side,
+    Strict,
+    Text,
+    as_exhibits,
+    awaited,
+    responses,
+    unhurried,
+)
 from adhominem.web.service import Case, Service
 
 Result = TypeVar("Result")

@@ -15,8 +15,7 @@ from adhominem.questions.report.report import MOST_DRAWS
 from adhominem.records import from_json
 from adhominem.verify.sensitivity import DRAWS
 from adhominem.web.api import TwoSides, case_of
-from adhominem.web.json_requests import JsonRoute, awaited
-from adhominem.web.schema import responses
+from adhominem.web.schema import JsonRoute, awaited, responses
 from adhominem.web.service import SERVERS, Service
 
 _STRINGS = {"type": "string"}

@@ -21,19 +21,21 @@ from adhominem.questions.question import Input, Question, Side, Texts, documents
 from adhominem.records import OneOf, Setting, Within, settings_of
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.verifier import Verifier
 from adhominem.web.batching import Progress, no_progress
 from adhominem.web.failures import json_bytes, too_large
-from adhominem.web.json_requests import JsonRoute, awaited
 from adhominem.web.lines import LINES, EventLines, Tell, progress
 from adhominem.web.schema import (
     AuthoredText,
     AuthoredTexts,
+    JsonRoute,
     Others,
     Strict,
     Text,
     TextIn,
     as_exhibits,
+    awaited,
     responses,
 )
 from adhominem.web.schema import Side as SideIn
@@ -188,10 +190,17 @@ async def ask(service: Service, question: Question, on_progress: Progress = no_p
     if servers_own(type(question), service) and service.searcher is not None:
         work += len(service.searcher.store) // _INDEXED_PER_CHARACTER
 
-    def finish(verifier: Verifier, tell: Progress) -> Any:
-        return question.answer(verifier.keeping(), Run(_watch(tell)))
+    def finish(verifier: Verifier, tell: Progress, comparison: ComparedSides | None) -> Any:
+        return question.answer(verifier.keeping(), Run(_watch(tell), comparison=comparison))
 
-    return await service.work(documents, finish, on_progress, work=work)
+    return await service.work(
+        documents,
+        finish,
+        on_progress,
+        work=work,
+        is_quick=question.is_quick,
+        sides=question.sides(),
+    )
 
 
 def _check(service: Service, question: Question) -> None:

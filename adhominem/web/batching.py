@@ -19,13 +19,13 @@ from itertools import chain, islice
 from threading import Condition, Thread
 from typing import Any, Generic, TypeVar
 
-from adhominem.arrays import Levs, joined
+from adhominem.arrays import Levs
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, encoder
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.encoding import MOST_LEVS, Kept
 from adhominem.verify.verifier import Verifier
 from adhominem.web.failures import BrokenOffError, busy, logger, place_of
@@ -40,40 +40,11 @@ _PER_TEXT = 2_000  # characters that a text costs by itself, however short it is
 _A_SECOND = 200_000  # characters of work, about: by how much later the larger of two is due
 
 
-class WithLevs(Verifier):
-    """A verifier that knows the LEVs of the texts of a request already.
-
-    It may know the one comparison that is asked for, too.
-    """
-
-    def __init__(
-        self,
-        verifier: Verifier,
-        known: Mapping[Document, Levs],
-        comparison: Comparison | None = None,
-    ) -> None:
-        vars(self).update(vars(verifier))
-        self._comparison = comparison
-        self.kept = Kept(len(known) + MOST_LEVS)
-        for document, lev in known.items():
-            self.kept.keep([document], lev)
-
-    def encode(self, documents: Sequence[str | Document], **options: Any) -> Levs:
-        """(documents, lev_size): the LEVs that are known, or those of all texts."""
-        known = [None if isinstance(text, str) else self.kept.lev(text) for text in documents]
-        levs = [lev for lev in known if lev is not None]
-        return (
-            joined(levs)
-            if levs and len(levs) == len(known)
-            else super().encode(documents, **options)
-        )
-
-    def compare(self, *sides: Any, **options: Any) -> Comparison:
-        """The comparison that is known, or a new one."""
-        return self._comparison or super().compare(*sides, **options)
-
-
-Finish = Callable[[WithLevs, Progress], Result]
+# The two sides of a comparison, and the population that they are seen against.
+Sides = tuple[Sequence[Exhibit], Sequence[Exhibit], Population | None]
+# What is made of encoded texts by a verifier that knows their LEVs. If the job has `Sides`, their
+# comparison is known as well.
+Finish = Callable[[Verifier, Progress, ComparedSides | None], Result]
 
 
 def no_progress(share: float) -> None:
@@ -85,20 +56,6 @@ def cost(document: Document) -> int:
     return len(document.text) + _PER_TEXT
 
 
-@dataclass(frozen=True)
-class Sides:
-    """What a job compares: many such comparisons are cheaper together."""
-
-    first: Sequence[Exhibit]
-    second: Sequence[Exhibit]
-    population: Population | None
-
-    @property
-    def like(self) -> tuple[int, int, int]:
-        """Equal for those that are scored together: of as many texts, in one population."""
-        return len(self.first), len(self.second), id(self.population)
-
-
 @dataclass(eq=False)
 class Job(Generic[Result]):
     """The texts of a request, and what to do once they are encoded."""
@@ -107,7 +64,7 @@ class Job(Generic[Result]):
     finish: Finish[Result]
     on_progress: Progress = no_progress
     work: int = 0  # characters that `finish` goes through
-    sides: Sides | None = None  # of the one comparison that `finish` asks for
+    sides: Sides | None = None  # to be compared before `finish`, with those of other jobs
     client: str = field(default_factory=client_asking.get)
     answer: Future[Result] = field(default_factory=Future)
     levs: dict[Document, Levs] = field(default_factory=dict)
@@ -149,7 +106,7 @@ class Job(Generic[Result]):
             except BaseException as error:
                 self.fail(error)
 
-    def end(self, verifier: Verifier, comparison: Comparison | None) -> None:
+    def end(self, verifier: Verifier, comparison: ComparedSides | None) -> None:
         """Finish the job, whose comparison may be known.
 
         If its client has given up, it ends where it next shows its progress.
@@ -161,7 +118,7 @@ class Job(Generic[Result]):
             self.on_progress(self.reading + (1 - self.reading) * share)
 
         try:
-            result = self.finish(WithLevs(verifier, self.levs, comparison), on_progress)
+            result = self.finish(_knowing(verifier, self.levs), on_progress, comparison)
         except BaseException as error:  # a panic and an exit, too
             self.fail(error)
         else:
@@ -270,20 +227,30 @@ class Worker:
             if not job.answer.done():
                 job.end(self._verifier, comparisons.get(job))
 
-    def _compared(self, jobs: Sequence[Job[Any]]) -> dict[Job[Any], Comparison]:
+    def _compared(self, jobs: Sequence[Job[Any]]) -> dict[Job[Any], ComparedSides]:
         """The comparisons that jobs ask for, those that are alike together."""
         groups: dict[tuple[int, int, int], dict[Job[Any], Sides]] = {}
         for job in jobs:
             if job.sides is not None:
-                groups.setdefault(job.sides.like, {})[job] = job.sides
-        comparisons: dict[Job[Any], Comparison] = {}
+                first, second, population = job.sides
+                like = len(first), len(second), id(population)
+                groups.setdefault(like, {})[job] = job.sides
+        comparisons: dict[Job[Any], ComparedSides] = {}
         for group in groups.values():
             levs = {text: lev for job in group for text, lev in job.levs.items()}
-            pairs = [(sides.first, sides.second) for sides in group.values()]
-            population = next(iter(group.values())).population
-            compared = WithLevs(self._verifier, levs).compare_all(pairs, population)
+            pairs = [(first, second) for first, second, _ in group.values()]
+            population = next(iter(group.values()))[2]
+            compared = _knowing(self._verifier, levs).compare_all(pairs, population)
             comparisons |= zip(group, compared, strict=True)
         return comparisons
+
+
+def _knowing(verifier: Verifier, levs: Mapping[Document, Levs]) -> Verifier:
+    """A verifier that knows the LEVs of some texts already."""
+    kept = Kept(len(levs) + MOST_LEVS)
+    for document, lev in levs.items():
+        kept.keep([document], lev)
+    return verifier.keeping(kept)
 
 
 def _refuse_last(jobs: Sequence[Job[Any]]) -> Job[Any]:

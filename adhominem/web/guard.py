@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hmac import compare_digest
 from ipaddress import ip_address
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, Request
@@ -41,7 +41,6 @@ _HOST = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 _FOR_PROGRAMS = "Bearer"
 _FOR_BROWSERS = 'Basic realm="AdHominem", charset="UTF-8"'  # they ask their user for a password
 HEALTH = "/health"
-_ABSOLUTE = re.compile(rb"https?://([^/]*)(.*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +161,6 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        scope = _in_origin_form(scope)
         began = time.perf_counter()
         status = 0
 
@@ -238,20 +236,6 @@ class Guard:
                 f"the request has more than {most:,} bytes; send shorter texts, or start the "
                 "server with a larger --max-bytes"
             )
-
-
-def _in_origin_form(scope: Scope) -> Scope:
-    """A request for `http://host/path` as one for `/path` with this host, whatever Host says.
-
-    Programs that take the server for a proxy send it; by RFC 9112 every server answers it.
-    """
-    match = _ABSOLUTE.fullmatch(scope.get("raw_path") or b"")
-    if match is None:
-        return scope
-    host, raw_path = match[1], match[2] or b"/"
-    headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
-    path = unquote(raw_path.decode("ascii"))
-    return {**scope, "path": path, "raw_path": raw_path, "headers": [(b"host", host), *headers]}
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

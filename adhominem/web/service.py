@@ -21,6 +21,7 @@ from adhominem.questions.report.report import Report, make_report
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.sensitivity import Influence, influences
 from adhominem.verify.verification import Verification
@@ -165,18 +166,23 @@ class Service:
     async def verify(self, case: Case, on_progress: Progress = no_progress) -> Verification:
         """What `Verifier.verify` says of a case."""
         self.check(case.documents, self.limits.characters, "the texts")
+
+        def finish(verifier: Verifier, _: Any, comparison: ComparedSides | None) -> Verification:
+            assert comparison is not None
+            return verifier.judge(comparison, case.prior_same_author, case.delta)
+
         return await self._encoded(
             case.documents,
-            lambda verifier, _: verifier.verify(case.first, case.second, **case.settings),
+            finish,
             on_progress,
-            Sides(case.first, case.second, case.population),
+            (case.first, case.second, case.population),
         )
 
     async def look(self, case: Case, on_progress: Progress = no_progress) -> Looked:
         """The same, with what is shown beside it."""
         self.check(case.documents, self.limits.characters, "the texts")
 
-        def finish(verifier: Verifier, _: Progress) -> Looked:
+        def finish(verifier: Verifier, *_: Any) -> Looked:
             comparison = verifier.compare(case.first, case.second, case.population)
             verification = verifier.judge(comparison, case.prior_same_author, case.delta)
             return Looked(
@@ -210,7 +216,7 @@ class Service:
         """(documents, lev_size): the LEVs of texts."""
         self.check(documents, self.limits.characters, "the texts")
         self.check_number(documents, self.limits.texts, "the texts to encode")
-        return await self._encoded(documents, lambda verifier, _: verifier.encode(documents))
+        return await self._encoded(documents, lambda verifier, *_: verifier.encode(documents))
 
     async def find_population(
         self, documents: Sequence[Document], on_progress: Progress = no_progress
@@ -219,7 +225,7 @@ class Service:
         self.check_number(documents, self.limits.population_texts, "the population")
         self.check(documents, self.limits.population_characters, "the population")
         return await self._encoded(
-            documents, lambda verifier, _: verifier.population(documents), on_progress
+            documents, lambda verifier, *_: verifier.population(documents), on_progress
         )
 
     async def work(
@@ -229,13 +235,18 @@ class Service:
         on_progress: Progress = no_progress,
         *,
         work: int,
+        is_quick: bool = False,
+        sides: Sides | None = None,
     ) -> Result:
-        """What `finish` makes of texts once they are encoded, in the thread for slow work.
+        """What `finish` makes of texts once they are encoded and maybe compared.
 
-        `work` is how many characters it goes through. The texts are encoded a few at a time, and
-        others who wait for this thread have their turn in between.
+        `work` is how many characters it goes through. In the thread for slow work, texts are
+        encoded a few at a time, and others who wait for it have their turn in between.
         """
-        return await _answer(self._slow, Job(documents, finish, on_progress, work))
+        # A single text that fills a round, and more, does not hold up the short ones.
+        longest = max((len(document.text) for document in documents), default=0)
+        worker = self._quick if is_quick and longest <= LONG_TEXT else self._slow
+        return await _answer(worker, Job(documents, finish, on_progress, work, sides=sides))
 
     def check_case(self, case: Case) -> None:
         """Refuse a side with too many texts."""
@@ -259,10 +270,7 @@ class Service:
         sides: Sides | None = None,
     ) -> Result:
         """What `finish` makes of texts once they are encoded, and maybe compared."""
-        # A single text that fills a round, and more, does not hold up the short ones.
-        longest = max((len(document.text) for document in documents), default=0)
-        worker = self._slow if longest > LONG_TEXT else self._quick
-        return await _answer(worker, Job(documents, finish, on_progress, sides=sides))
+        return await self.work(documents, finish, on_progress, work=0, is_quick=True, sides=sides)
 
     async def _explained(
         self,
@@ -275,7 +283,7 @@ class Service:
         self.check(case.documents, self.limits.explained_characters, "texts to explain")
         work = _TIMES_READ * sum(map(cost, case.documents))
 
-        def finish(verifier: Verifier, tell: Progress) -> Result:
+        def finish(verifier: Verifier, tell: Progress, _: Any) -> Result:
             return explain(verifier, case.first, case.second, **settings, on_progress=tell)
 
         # Without texts to encode before: the progress is that of the explanation alone.

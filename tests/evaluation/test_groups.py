@@ -133,10 +133,3 @@ def test_a_broken_line_stops_it_with_its_number(tmp_path: Path, line: str, probl
     with pytest.raises(InputError, match=problem) as caught:
         read_groups(path, truth_of("a", "b"))
     assert (caught.value.path, caught.value.line) == (str(path), 2)
-
-
-def test_bytes_are_reported_as_they_are_read(tmp_path: Path) -> None:
-    path = write_pairs(tmp_path / "pairs.jsonl", [pair("a", (100, 100), None)])
-    read: list[int] = []
-    read_groups(path, truth_of("a"), on_bytes=read.append)
-    assert sum(read) == path.stat().st_size

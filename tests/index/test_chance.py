@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adhominem.index.chance import Chance, tail
+from adhominem.index.searcher import Chance, tail
 
 
 def made(pairs: np.ndarray, trials: np.ndarray, texts: int = 1_000) -> Chance:

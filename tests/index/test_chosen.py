@@ -55,22 +55,25 @@ def test_products_are_those_of_all_rows(way: str, monkeypatch: pytest.MonkeyPatc
     assert not row_products(shards, NUMBERS, query[:0]).any()
 
 
-@pytest.mark.parametrize("divided", [False, True])
+@pytest.mark.parametrize("way", ["numpy", "c", "c, in threads"])
 @pytest.mark.parametrize("size", [3_000, 70_000])
-def test_products_of_levs_in_c_are_those_of_numpy(
-    module: Any, size: int, divided: bool, monkeypatch: pytest.MonkeyPatch
+def test_products_of_packed_levs_are_those_of_levs(
+    size: int, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if divided:
+    if way == "numpy":
+        monkeypatch.setenv(VARIABLE, NUMPY)
+    if "threads" in way:
         in_three_threads(monkeypatch)
     levs = [made_levs(texts, seed, size, 0.002) for seed, texts in enumerate(SIZES) if texts]
     packed = [PackedLevs.of(one) for one in levs]
     query = PackedLevs.of(levs[0][2:3])
     everything = joined([one.levs(np.arange(len(one))) for one in packed])
     for at, part in enumerate(query.parts):
-        table = LevTable.of([one.parts[at] for one in packed])
-        quick = table.products(NUMBERS, part, module)
+        table = LevTable([one.parts[at] for one in packed])
+        quick = table.products(NUMBERS, part)
         slow = products(everything.parts[at], query.levs([0]).parts[at])[NUMBERS, 0]
         np.testing.assert_allclose(quick, slow, rtol=1e-4, atol=1e-4)
+        assert len(table.products(NUMBERS[:0], part)) == 0
 
 
 def test_tables_that_do_not_fit_are_refused(module: Any) -> None:

@@ -45,7 +45,7 @@ def test_products_of_codes_are_sums_of_weighted_products(
     query = coder.query(levs[:1], points[:1])[0]
     quick = searcher._codes[0][[3, 7, 50]].astype(np.float32) @ query
     np.testing.assert_allclose(quick, slow, atol=0.02 * np.abs(slow).max())
-    others = searcher.approximate(levs[:1], [store.live])[0]
+    others = searcher.approximate(levs[:1], store.live)
     codes = searcher._codes[0].astype(np.float32) @ query
     assert np.corrcoef(codes, others)[0, 1] > 0.9
 

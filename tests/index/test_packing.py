@@ -34,7 +34,7 @@ def test_rows_with_far_steps_take_more_entries_and_come_back() -> None:
     plain[0, [0, 255, 256, 511, 199_999]] = [1, -2, 3, -4, 5]
     plain[2, 70_000] = 1
     packed = PackedSparse.of(SparseRows.of(plain))
-    there = np.asarray(packed.rows(np.array([2, 0, 1, 0])))
+    there = np.asarray(packed.chosen(np.array([2, 0, 1, 0])).rows())
     np.testing.assert_allclose(there, plain[[2, 0, 1, 0]], atol=0.03)
 
 
@@ -46,7 +46,8 @@ def test_packing_again_changes_nothing() -> None:
 
 def test_gathered_rows_are_those_of_their_shards() -> None:
     first, second = PackedLevs.of(made_levs(4, 1)), PackedLevs.of(made_levs(5, 2))
-    gathered = PackedLevs.gathered([(second, 4), (first, 0), (second, 0)])
+    rows = ((second, 4), (first, 0), (second, 0))
+    gathered = PackedLevs.joined([packed.chosen(np.array([row])) for packed, row in rows])
     there = np.asarray(gathered.levs(np.arange(3)))
     np.testing.assert_array_equal(there[1], np.asarray(first.levs([0]))[0])
     np.testing.assert_array_equal(there[[0, 2]], np.asarray(second.levs([4, 0])))
@@ -56,4 +57,4 @@ def test_a_place_beyond_the_last_is_refused() -> None:
     packed = PackedSparse.of(SparseRows.of(np.ones((1, 300), np.float32)))
     wrong = PackedSparse(packed.ends, packed.steps, packed.values, packed.scales, size=200)
     with pytest.raises(OptionError, match="of 200"):
-        wrong.rows(np.array([0]))
+        wrong.rows()

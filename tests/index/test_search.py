@@ -63,7 +63,7 @@ def test_approximations_are_what_the_model_says(
     for number in (3, 40, 111):
         numbers = np.setdiff1d(searcher.store.live, [number])
         levs = searcher.store.levs([number])
-        scores = searcher.approximate(levs, [numbers])[0]
+        scores = searcher.approximate(levs, numbers)
         scored = searcher.scored(levs, [numbers])[0]
         said = np.empty(len(searcher.store))
         said[scored.numbers] = scored.factors.unbounded

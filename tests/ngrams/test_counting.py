@@ -11,7 +11,7 @@ from test_ngrams_together import ENCODERS, TEXTS, encode, some_texts
 from adhominem.compiled import NUMPY, VARIABLE, compiled
 from adhominem.ngrams.counter import NgramCounter
 from adhominem.ngrams.encoder import NgramsTogether
-from adhominem.text.tokenizer import Numbered
+from adhominem.text.lexicon import Numbered
 
 module = compiled("adhominem.ngrams._counting")
 if module is None:

@@ -17,7 +17,8 @@ from test_ngram_counter import names_of, slow_ngrams, table_of
 from adhominem.ngrams import encoder as encoder_module
 from adhominem.ngrams.encoder import NgramEncoder, NgramsTogether, eight_bits, shared_dimensions
 from adhominem.ngrams.table import NgramOptions
-from adhominem.text.tokenizer import Lexicon, Numbered, Tokenizer
+from adhominem.text.lexicon import Lexicon, Numbered
+from adhominem.text.tokenizer import Tokenizer
 
 TEXTS = [row["text"].split() for row in rich_rows("notes", 5, 4)]
 SMALL = NgramOptions(

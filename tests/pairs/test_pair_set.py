@@ -13,6 +13,7 @@ from adhominem import read_pairs
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.cases import PairSet, write_pair_set
 from adhominem.paper.sampling import PairOptions, draw_epoch
+from adhominem.text.files import hearing_bytes
 from adhominem.text.readers import Source, find_sources
 
 Row = dict[str, str]
@@ -191,8 +192,8 @@ def test_a_folder_that_holds_something_is_refused_and_left_alone(tmp_path: Path)
     (tmp_path / "out" / "pairs.jsonl").write_text("mine", "utf-8")
     heard: list[int] = []
     source = write(tmp_path / "c.jsonl", make_rows())
-    with pytest.raises(OptionError, match="exists already"):
-        write_pair_set([source], tmp_path / "out", on_bytes=heard.append)
+    with pytest.raises(OptionError, match="exists already"), hearing_bytes(heard.append):
+        write_pair_set([source], tmp_path / "out")
     assert heard == []
     assert (tmp_path / "out" / "pairs.jsonl").read_text("utf-8") == "mine"
 

@@ -25,6 +25,7 @@ from adhominem.errors import (
     NotFoundError,
     TextEncodingError,
 )
+from adhominem.text.files import hearing_bytes
 from adhominem.text.pan import (
     Pair,
     PanProblem,
@@ -290,11 +291,12 @@ def test_missing_pairs_are_an_error(tmp_path: Path) -> None:
 def test_pairs_stream_one_by_one(tmp_path: Path) -> None:
     path = write_pairs(tmp_path, [PAIR, PAIR | {"pair": ["x" * 3_000_000, "y"]}])
     counts: list[int] = []
-    pairs = pair_rows(path, on_bytes=counts.append)
-    assert isinstance(next(pairs), Pair)
-    assert sum(counts) <= 1 << 20  # one buffer
-    assert isinstance(next(pairs), Pair)
-    assert list(pairs) == []
+    pairs = pair_rows(path)
+    with hearing_bytes(counts.append):
+        assert isinstance(next(pairs), Pair)
+        assert sum(counts) <= 1 << 20  # one buffer
+        assert isinstance(next(pairs), Pair)
+        assert list(pairs) == []
     assert sum(counts) == path.stat().st_size
 
 
@@ -384,7 +386,7 @@ def test_contents_json_that_points_out_of_its_folder_is_refused(tmp_path: Path, 
     error = only_error(problem_rows(folder))
     assert isinstance(error, BrokenLineError)
     assert error.path == str(folder / "contents.json")
-    assert f"the problem '{names[1]}' is not in this folder" in str(error)
+    assert f"'{names[1]}' is not the name of a folder" in str(error)
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "x" * 5000, "a\0b"])
@@ -418,7 +420,7 @@ def test_a_broken_contents_json_is_one_error(tmp_path: Path, contents: str) -> N
     error = only_error(problem_rows(tmp_path))
     assert isinstance(error, BrokenLineError)
     assert error.path == str(tmp_path / "contents.json")
-    assert "problems" in str(error)
+    assert "expected an object" in str(error) or "problems" in str(error)
 
 
 def test_whatever_the_system_says_of_a_problem_is_an_error_with_its_folder(

@@ -99,7 +99,7 @@ def test_broken_json_and_a_folder_without_problems_are_errors(tmp_path: Path) ->
         list(read_attribution_problems(tmp_path / "nowhere"))
     folder = write_problem(tmp_path / "problem00001")
     (folder / "ground-truth.json").write_text("[1, 2", "utf-8")
-    with pytest.raises(BrokenLineError, match=r"ground-truth\.json: this is not JSON"):
+    with pytest.raises(BrokenLineError, match=r"ground-truth\.json: not JSON"):
         list(read_attribution_problems(tmp_path))
     (folder / "ground-truth.json").write_text("[1, 2]", "utf-8")
     with pytest.raises(BrokenLineError, match=r"expected .*ground_truth"):

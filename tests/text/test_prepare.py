@@ -25,6 +25,7 @@ from adhominem.errors import (
 )
 from adhominem.text import prepare as preparing
 from adhominem.text.corpus import FORMAT, PackedCorpus, is_packed
+from adhominem.text.files import hearing_bytes
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.prepare import prepare, prepare_pairs
 from adhominem.text.readers import find_sources
@@ -166,7 +167,9 @@ def test_the_steps_of_normalisation_are_used_and_written_down(tmp_path: Path, te
 
 def test_progress_hears_of_every_byte(tmp_path: Path, texts: Path) -> None:
     heard: list[int] = []
-    prepare(find_sources(texts), tmp_path / "corpus", on_bytes=heard.append)
+    sources = find_sources(texts)
+    with hearing_bytes(heard.append):
+        prepare(sources, tmp_path / "corpus")
     assert sum(heard) == texts.stat().st_size
 
 
@@ -263,8 +266,8 @@ def test_a_failure_leaves_nothing_behind(
         raise failure
 
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(failure):
-        prepare(find_sources(texts), tmp_path / "corpus", on_bytes=fail)
+    with pytest.raises(failure), hearing_bytes(fail):
+        prepare(find_sources(texts), tmp_path / "corpus")
     assert sorted(tmp_path.rglob("*")) == before
 
 

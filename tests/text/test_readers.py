@@ -32,7 +32,7 @@ from adhominem.errors import (
     TextEncodingError,
 )
 from adhominem.text import files
-from adhominem.text.files import Document
+from adhominem.text.files import Document, hearing_bytes
 from adhominem.text.readers import (
     Layout,
     documents_in,
@@ -198,7 +198,8 @@ def test_office_files_in_author_folders_are_read(tmp_path: Path) -> None:
     write(tmp_path / "bob" / "plain.txt", "A plain text.")
     counts: list[int] = []
     (source,) = find_sources(tmp_path)
-    documents = list(source.documents(on_bytes=counts.append))
+    with hearing_bytes(counts.append):
+        documents = list(source.documents())
     assert [(document.id, document.text) for document in documents] == [
         ("ann/letter", "A letter of Ann’s."),
         ("bob/essay", "An essay of Bob’s."),
@@ -317,7 +318,8 @@ def test_a_row_of_json_is_a_document(tmp_path: Path, suffix: str) -> None:
     (source,) = find_sources(path)
     assert (source.name, source.layout) == ("blogs", Layout.JSON_LINES)
     counts: list[int] = []
-    assert list(source.documents(on_bytes=counts.append)) == [Document(**GOOD)]
+    with hearing_bytes(counts.append):
+        assert list(source.documents()) == [Document(**GOOD)]
     assert sum(counts) == source.size() == path.stat().st_size
 
 
@@ -432,10 +434,11 @@ def test_finding_and_reading_the_first_row_reads_only_the_beginning(tmp_path: Pa
     path = write_rows(tmp_path / "rows.jsonl.gz", rows)
     (source,) = find_sources(path)
     counts: list[int] = []
-    documents = source.documents(on_bytes=counts.append)
-    assert next(documents).author == "ann"
-    assert sum(counts) <= 1 << 20 < source.size()
-    assert len(list(documents)) == 1_499
+    documents = source.documents()
+    with hearing_bytes(counts.append):
+        assert next(documents).author == "ann"
+        assert sum(counts) <= 1 << 20 < source.size()
+        assert len(list(documents)) == 1_499
     assert sum(counts) == source.size()
 
 
@@ -483,7 +486,8 @@ def test_pairs_are_taken_apart_to_documents_each_once(
         (source,) = find_sources(where)
         assert source.layout is Layout.PAIRS
         counts: list[int] = []
-        documents = list(source.documents(on_bytes=counts.append))
+        with hearing_bytes(counts.append):
+            documents = list(source.documents())
         # The text of two authors is two documents.
         assert [(d.author, d.text, d.topic, d.id) for d in documents] == [
             ("ann", "A.", "Tea", "1/first"),
@@ -539,7 +543,8 @@ def test_problems_are_taken_apart_and_their_authors_named_by_the_folder(
     (source,) = find_sources(tmp_path / path)
     assert (source.name, source.layout) == ("pan13", Layout.PROBLEMS)
     counts: list[int] = []
-    documents = list(source.documents(on_bytes=counts.append))
+    with hearing_bytes(counts.append):
+        documents = list(source.documents())
     assert authors_and_ids(documents) == [
         ("pan13/EN01", "EN01/known01"),
         ("pan13/EN01", "EN01/known02"),
@@ -623,7 +628,8 @@ def test_the_text_of_one_file_can_be_had_alone_and_its_absence_is_named(
     else:
         write(path, "A text.")
     counts: list[int] = []
-    assert read_text(path, counts.append) == "A text."
+    with hearing_bytes(counts.append):
+        assert read_text(path) == "A text."
     assert sum(counts) == path.stat().st_size
 
 
@@ -664,12 +670,13 @@ def test_one_file_that_cannot_be_read_is_skipped_whatever_the_system_says(
     for author in ("ann", "bob"):
         write(tmp_path / author / "letter.txt", "Dear Sir,")
 
-    def open_or_fail(path: Path, *details: Any, **options: Any) -> Any:
+    def open_or_fail(path: Path) -> Any:
         if path.parent.name == "ann":
             raise OSError(errno.EIO, "Input/output error")
-        return open(path, *details, **options)
+        return opened(path)
 
-    monkeypatch.setattr(files, "open", open_or_fail, raising=False)
+    opened = files._Input
+    monkeypatch.setattr(files, "_Input", open_or_fail)
     skipped: list[InputError] = []
     (document,) = read_documents(tmp_path, skipped=skipped)
     assert document.author == "bob"

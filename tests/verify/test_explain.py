@@ -148,10 +148,10 @@ def test_passages_begin_where_the_windows_of_the_first_network_do(
     assert len(windows) == 1
     for tokens in (1, 9, 52, 53, 500):
         comparison = mixed.compare(any_words(tokens), "a")
-        starts = comparison.passages(comparison.first[0])
+        starts = comparison.passages(comparison.sides[0][0])
         np.testing.assert_array_equal(starts, spread_starts(tokens, windows[0]))
     comparison = verifiers["ngrams"].compare(any_words(60), "a")
-    starts = comparison.passages(comparison.first[0])
+    starts = comparison.passages(comparison.sides[0][0])
     assert starts.tolist() == [0, 25, 50]  # without one, the default
 
 

@@ -24,7 +24,7 @@ from adhominem.model.writing import write_ensemble
 from adhominem.paper.losses import SiameseModel
 from adhominem.paper.training import DeviceCorpus
 from adhominem.score.decision import ensemble_probability, probability_same_author
-from adhominem.text.tokenizer import Numbered
+from adhominem.text.lexicon import Numbered
 from adhominem.training.train_network import score_pairs
 
 TEXTS = ["It was he ; it was the a of", "he ! and for , for the in", "of of of of of of of of of"]
@@ -228,7 +228,7 @@ def test_a_document_with_each_passage_once_is_the_document_itself(
     expected = verifier.encode([document, document])
     for attention in (True, False):
         comparison = verifier.compare(document, document, attention=attention)
-        compared = comparison.first[0]
+        compared = comparison.sides[0][0]
         once = np.ones((2, len(comparison.passages(compared))), np.int64)
         np.testing.assert_allclose(comparison.vary(compared, once), expected, atol=1e-6)
         np.testing.assert_allclose(comparison.levs[0], expected[:1], atol=1e-6)
@@ -238,12 +238,12 @@ def test_each_member_varies_its_own_part_of_the_levs(ensemble: Path) -> None:
     both = load(ensemble, threads=1)
     text = " ".join(3 * TEXTS)
     comparison = both.compare(text, text, attention=True)
-    passages = len(comparison.passages(comparison.first[0]))
+    passages = len(comparison.passages(comparison.sides[0][0]))
     times = 1 - np.eye(passages, dtype=np.int64)
-    found = comparison.vary(comparison.first[0], times)
+    found = comparison.vary(comparison.sides[0][0], times)
     alone = [load(ensemble / name, threads=1) for name in both.member_names]
     compared = [each.compare(text, text, attention=True) for each in alone]
-    parts = [each.vary(each.first[0], times) for each in compared]
+    parts = [each.vary(each.sides[0][0], times) for each in compared]
     assert passages > 2
     np.testing.assert_array_equal(found, np.concatenate([parts[0][:, :-1], parts[1]], axis=1))
 

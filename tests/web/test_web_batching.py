@@ -25,10 +25,11 @@ from adhominem.errors import EmptyTextError
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 from adhominem.web import batching
-from adhominem.web.batching import Job, Sides, WithLevs, Worker, cost
+from adhominem.web.batching import Job, Worker, cost
 from adhominem.web.failures import RequestError
 from adhominem.web.limits import Limits, client_asking
 from adhominem.web.server import create_app
@@ -65,8 +66,8 @@ def documents(*texts: str) -> list[Document]:
     return [Document(text=text, id=str(at)) for at, text in enumerate(texts)]
 
 
-def lengths(texts: Sequence[Document]) -> Callable[[WithLevs, Any], list[float]]:
-    return lambda verifier, on_progress: verifier.encode(texts)[:, 0].tolist()
+def lengths(texts: Sequence[Document]) -> Callable[..., list[float]]:
+    return lambda verifier, *_: [float(np.asarray(verifier.kept.lev(text))[0, 0]) for text in texts]
 
 
 @pytest.fixture
@@ -150,7 +151,7 @@ def test_a_text_that_breaks_the_encoder_does_not_hurt_the_others(
 
 
 def test_an_error_at_the_end_is_that_requests_alone(worker: Worker) -> None:
-    def fail(verifier: WithLevs, on_progress: Any) -> None:
+    def fail(verifier: Verifier, *_: Any) -> None:
         raise OSError("at the end")
 
     with pytest.raises(OSError, match="at the end"):
@@ -275,7 +276,7 @@ def test_whoever_gives_up_is_not_worked_for(worker: Worker, verifier: SlowVerifi
 def test_long_work_stops_where_it_shows_its_progress(worker: Worker) -> None:
     begun, steps = threading.Event(), []
 
-    def work(verifier: WithLevs, on_progress: Callable[[float], None]) -> None:
+    def work(verifier: Verifier, on_progress: Callable[[float], None], _: Any) -> None:
         begun.set()
         for step in range(10_000):
             steps.append(step)
@@ -307,7 +308,7 @@ def test_a_request_of_many_texts_goes_on_by_and_by(
 
 
 def test_a_text_longer_than_a_round_is_taken_whole() -> None:
-    job: Job[None] = Job(documents("x" * 100, "y", "z"), lambda verifier, on_progress: None)
+    job: Job[None] = Job(documents("x" * 100, "y", "z"), lambda *_: None)
     assert len(job.take(10, at_least=1)) == 1
     assert len(job.take(10, at_least=0)) == 0
     assert len(job.take(2 * cost(job.documents[0]), at_least=1)) == 2
@@ -333,7 +334,7 @@ def test_no_text_stays_in_memory_while_nobody_asks(worker: Worker) -> None:
 
     texts = Watched(documents("a text"))
     watched = weakref.ref(texts)
-    answer = worker.submit(Job(texts, lambda verifier, on_progress: None))
+    answer = worker.submit(Job(texts, lambda *_: None))
     answer.result(20)
     del texts
     deadline = time.monotonic() + 20
@@ -346,7 +347,7 @@ def test_no_text_stays_in_memory_while_nobody_asks(worker: Worker) -> None:
 def test_progress_comes_in_steps_that_are_worth_it(worker: Worker) -> None:
     told: list[float] = []
 
-    def work(verifier: WithLevs, on_progress: Callable[[float], None]) -> int:
+    def work(verifier: Verifier, on_progress: Callable[[float], None], _: Any) -> int:
         for step in range(1, 10_001):
             on_progress(step / 10_000)
         return 7
@@ -406,7 +407,7 @@ def compared_together(
     worker = Worker(verifier, Limits(), "test")
     begun, go_on = threading.Event(), threading.Event()
 
-    def wait(verifier: WithLevs, on_progress: Any) -> None:
+    def wait(verifier: Verifier, *_: Any) -> None:
         begun.set()
         assert go_on.wait(20)
 
@@ -414,13 +415,14 @@ def compared_together(
     assert begun.wait(20)
     answers = []
     for first, second, population in asked:
-        sides = Sides([Exhibit.of(first, "first")], [Exhibit.of(second, "second")], population)
+        sides = ([Exhibit.of(first, "first")], [Exhibit.of(second, "second")], population)
 
-        def verify(verifier: WithLevs, _: Any, sides: Sides = sides) -> Verification:
-            return verifier.verify(sides.first, sides.second, population=sides.population)
+        def judge(verifier: Verifier, _: Any, comparison: ComparedSides | None) -> Verification:
+            assert comparison is not None
+            return verifier.judge(comparison)
 
-        texts = [exhibit.document for exhibit in (*sides.first, *sides.second)]
-        answers.append(worker.submit(Job(texts, verify, sides=sides)))
+        texts = [exhibit.document for side in sides[:2] for exhibit in side]
+        answers.append(worker.submit(Job(texts, judge, sides=sides)))
     go_on.set()
     held.result(20)
     wait_for(answers, 60)
@@ -475,7 +477,7 @@ def test_a_full_server_answers_503_and_goes_on(
     client = TestClient(create_app(opened))
     begun, go_on = threading.Event(), threading.Event()
 
-    def wait(verifier: WithLevs, on_progress: Any) -> None:
+    def wait(verifier: Verifier, *_: Any) -> None:
         begun.set()
         assert go_on.wait(20)
 
@@ -498,7 +500,7 @@ def test_a_client_that_has_gone_is_not_worked_for(service: Service) -> None:
     opened = Service(service.verifier, service.verifier, limits=Limits(waiting=2))
     begun, go_on = threading.Event(), threading.Event()
 
-    def wait(verifier: WithLevs, on_progress: Any) -> None:
+    def wait(verifier: Verifier, *_: Any) -> None:
         begun.set()
         assert go_on.wait(30)
 
@@ -530,7 +532,7 @@ def test_a_page_that_is_closed_is_not_worked_for(service: Service) -> None:
     opened = Service(service.verifier, service.verifier)
     begun, go_on = threading.Event(), threading.Event()
 
-    def wait(verifier: WithLevs, on_progress: Any) -> None:
+    def wait(verifier: Verifier, *_: Any) -> None:
         begun.set()
         assert go_on.wait(30)
 

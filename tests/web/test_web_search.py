@@ -16,7 +16,7 @@ from test_web_page import done, expect
 
 from adhominem.arrays import Levs
 from adhominem.questions.search.ask import search_files
-from adhominem.verify.encoding import Encoding
+from adhominem.verify.encoding import EnsembleEncoder
 from adhominem.web.guard import LINES
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
@@ -47,13 +47,13 @@ def test_hits_are_those_of_the_command(
 def test_results_of_both_say_their_schema_and_each_text_is_encoded_once(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encode, encoded = Encoding.encode, []
+    encode, encoded = EnsembleEncoder._encode, []
 
-    def counting(self: Encoding, documents: Sequence[Any], *others: Any) -> Levs:
+    def counting(self: EnsembleEncoder, documents: Sequence[Any], *others: Any) -> Levs:
         encoded.extend(documents)
         return encode(self, documents, *others)
 
-    monkeypatch.setattr(Encoding, "encode", counting)
+    monkeypatch.setattr(EnsembleEncoder, "_encode", counting)
     told = client.post("/api/search", json={"texts": TEXT, "k": 5}).json()
     assert told["schema"] == 1
     assert len(encoded) == 1

@@ -148,6 +148,7 @@ def _projection(projection: Projection) -> dict[str, Any]:
 _SCRIPT = "".join(asset(f"map/{name}") for name in _SCRIPTS)
 PAGE: Page[CorpusMap] = Page(
     name="map",
+    template="map.html",
     styles=(asset("map.css"),),
     script=f'"use strict";\n(() => {{\n{_SCRIPT}}})();\n',  # one scope for all names
     images="data:",  # a picture that is saved as PNG is drawn by way of one

@@ -10,17 +10,16 @@ of a comparison out of the population that they stand in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-import adhominem
-from adhominem.arrays import Levs, joined
+from adhominem.arrays import AnyLevs, Levs
 from adhominem.errors import NO_WORD, EmptyTextError
 from adhominem.jobs.run import Run, part
 from adhominem.questions.cautions import (
@@ -35,14 +34,13 @@ from adhominem.questions.cautions import (
     other_genres,
 )
 from adhominem.questions.material import (
-    FEWEST_CANDIDATES,
     CaseMaterial,
     sort_out,
-    too_few,
     without_texts,
 )
 from adhominem.questions.question import (
     EXAMPLE_TEXTS,
+    Answer,
     Input,
     Known,
     Question,
@@ -52,49 +50,101 @@ from adhominem.questions.question import (
     as_known,
     cost,
     documents_in,
+    made_by,
 )
-from adhominem.questions.rank.others import (
+from adhominem.questions.rank.evidence import (
     GIVEN,
     MOST_POPULATION,
     NO_POPULATION,
+    NO_STATEMENT,
     OTHERS,
     LevsOf,
-    Others,
-    population_of_case,
+    RankingPopulation,
+    ScoredCandidate,
+    given_population,
+    is_any,
+    other_candidates,
+    posteriors,
+    score_candidates,
 )
-from adhominem.questions.rank.pool import TextPool, in_rows, joined_factors
-from adhominem.questions.rank.posterior import is_any, posteriors
-from adhominem.questions.rank.ranking import (
-    NO_STATEMENT,
-    NONE_OF_THEM,
-    ONE_OF_THEM,
-    UNDECIDED,
-    DisputedText,
-    RankedCandidate,
-    RankedCase,
-    Ranking,
-    evidence,
-    support,
-)
-from adhominem.questions.rank.trust import MOST_TRIALS, try_known_texts
+from adhominem.questions.rank.trials import MOST_TRIALS, Trials, Trust
 from adhominem.questions.rank.versus import Versus, explain_versus
 from adhominem.records import Offered, ShareBelow1, Within
-from adhominem.score.calibration import LogBayesFactors
-from adhominem.score.decision import VerbalScale
+from adhominem.score.decision import NONE as NO_SUPPORT
+from adhominem.score.decision import Decision, VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier
 
+ONE_OF_THEM, NONE_OF_THEM = "one of the candidates", "none of them"  # decisions
+UNDECIDED = Decision.UNDECIDED.value
 _LOG_10 = float(np.log(10))
 _EXPLAINED = 3  # of the first candidates: the first against each of the others
-_TEXTS_AT_ONCE = 400  # of candidates who are compared together
 _PER_COMPARISON = 30  # characters of work, about: of two texts among many
 _TIMES_READ = 5  # that the reasons for one candidate over another go through a text, about
 _COMMAND = Offered(to=("command",))
 
 OnProgress = Callable[[float], None]  # hears which share of the work is done
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisputedText:
+    """A text whose author is asked for."""
+
+    name: str
+    words: int  # between white space
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedCandidate:
+    """A candidate, and how strong the evidence is that this one wrote the disputed text."""
+
+    name: str
+    texts: int  # known ones
+    words: int  # of all of them
+    log10_bayes_factor: float  # "this one wrote it" against "somebody else of this population did"
+    verbal: str
+    at_bound: bool  # whether the Bayes factor is a bound of the calibration
+    posterior: float | None  # None: no statement is made
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedCase:
+    """A disputed text, or several by one author, and who may have written it."""
+
+    disputed: tuple[DisputedText, ...]
+    candidates: tuple[RankedCandidate, ...]  # the strongest evidence first, last who is foreign
+    posterior_none: float | None  # None: no statement is made
+    verbal: str  # the strongest evidence, or why no statement is made
+    decision: str  # `one of the candidates`, `none of them`, or `undecided` without a statement
+    answer: str | None  # the candidate to name if one must be named; None: none of them
+
+    @property
+    def name(self) -> str:
+        """The disputed text as it is called in a line."""
+        more = len(self.disputed) - 1
+        others = f" and {more:,} more {'text' if more == 1 else 'texts'}" if more else ""
+        return f"{self.disputed[0].name}{others}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking(Answer):
+    """Who of some candidates, if any, wrote a disputed text: evidence, posterior, and trust."""
+
+    cases: tuple[RankedCase, ...]  # one, or one for each disputed text
+    prior_none: float
+    prior_candidate: float  # of each
+    population: RankingPopulation
+    trust: Trust | None  # how the same procedure did on the known texts; None: see the warnings
+    versus: tuple[Versus, ...]  # what speaks for one of the first candidates over another
+    warnings: tuple[Caution, ...]
+    seed: int
+    model: str
+    model_sha256: str
+    version: str  # of AdHominem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,8 +233,9 @@ class WhichCandidate(Question):
 
     def answer(self, verifier: Verifier, run: Run) -> Ranking:
         """The evidence for each candidate, and how far to trust it."""
+        population = self.population.relevant(verifier, run)
         with run.watch("ranking", unit="share") as on_progress:
-            return _ranking(verifier, self, run, on_progress)
+            return _ranking(verifier, self, population, run, on_progress)
 
 
 def rank(
@@ -233,214 +284,156 @@ def rank_texts(
     return question.answer(verifier.keeping(), run or Run())
 
 
-@dataclass
-class _Scored:
-    """All candidates against all cases."""
-
-    names: list[str] = field(default_factory=list)
-    texts: list[int] = field(default_factory=list)  # known ones of each
-    words: list[int] = field(default_factory=list)
-    without: list[str] = field(default_factory=list)  # candidates whose texts have no word in them
-    parts: list[LogBayesFactors] = field(default_factory=list)  # (cases, candidates) of each batch
-
-    @cached_property
-    def factors(self) -> LogBayesFactors:
-        """(cases, candidates)."""
-        return joined_factors(self.parts)
-
-    def strongest_first(self) -> list[str]:
-        """The candidates by their greatest Bayes factor of all cases."""
-        order = np.argsort(-self.factors.unbounded.max(axis=0), kind="stable")
-        return [self.names[at] for at in order]
-
-
 def _ranking(
-    verifier: Verifier, question: WhichCandidate, run: Run, on_progress: OnProgress
+    verifier: Verifier,
+    question: WhichCandidate,
+    population: Population | None,
+    run: Run,
+    on_progress: OnProgress,
 ) -> Ranking:
-    one_by_one, prior_none, trials = question.one_by_one, question.prior_none, question.trials
-    seed, levs_of = question.seed, partial(run.levs, verifier)
-    material = sort_out(question.disputed.texts, question.candidates, together=not one_by_one)
-    levs = _disputed(material, levs_of)
-    groups = [[at] for at in range(len(levs))] if one_by_one else [list(range(len(levs)))]
-    others = population_of_case(material.candidates, question.population, levs_of, seed)
-    scored = _score(verifier, material, levs_of, levs, groups, others, part(on_progress, 0, 0.6))
-    known = {name: material.candidates[name] for name in scored.strongest_first()}
+    levs_of, seed = partial(run.levs, verifier), question.seed
+    material = sort_out(
+        question.disputed.texts, question.candidates, together=not question.one_by_one
+    )
+    disputed = _disputed(material, levs_of)
+    cases = [[at] for at in range(len(disputed))]
+    if not question.one_by_one:
+        cases = [list(range(len(disputed)))]
+    others: AnyLevs
+    if population is not None:
+        compared = given_population(population, question.population.name)
+        others = population.cohort
+    else:
+        rng = np.random.default_rng([seed, 1])
+        compared, others = other_candidates(material.candidates, levs_of, rng)
+        if compared.source == OTHERS:
+            population = verifier.population_of(others)
+    scored, without = score_candidates(
+        verifier.scorer,
+        material.candidates,
+        levs_of,
+        disputed,
+        cases,
+        None if compared.source == NO_POPULATION else others,
+        part(on_progress, 0, 0.6),
+    )
+    strongest_first = sorted(scored, key=lambda one: -one.factors.unbounded.max())
+    known = {one.name: material.candidates[one.name] for one in strongest_first}
     foreign = mostly_foreign(verifier, known)
     known = {name: texts for name, texts in known.items() if name not in foreign}
     on_foreign = [foreign_candidates(foreign)] if foreign else []
     if not known:
-        on_foreign = [replace(told, blocks_decision=True) for told in on_foreign]
+        on_foreign = [replace(one, blocks_decision=True) for one in on_foreign]
     odd = obstacles_of(verifier, [exhibit.document for exhibit in material.disputed])
-    cases = [
-        _ranked(
+    ranked = [
+        _ranked_case(
             scored,
-            row,
-            [material.disputed[at] for at in group],
-            prior_none,
-            question.scale or VerbalScale(),
+            number,
+            [material.disputed[at] for at in case],
+            question,
             foreign,
-            _deciding([*(odd[at] for at in group), *on_foreign]),
+            [*(odd[at] for at in case), *on_foreign],
         )
-        for row, group in enumerate(groups)
+        for number, case in enumerate(cases)
     ]
     trust = None
-    if trials:
+    if question.trials:
         words = [len(exhibit.document.text.split()) for exhibit in material.disputed]
-        trust = try_known_texts(
+        trust = Trials(
             verifier.scorer,
             material.candidates,
             levs_of,
-            texts=len(groups[0]),
+            texts=len(cases[0]),
             words=round(median(words)),
-            population=others.levs if others.told.source == GIVEN else None,
-            population_of_others=others.told.source == OTHERS,
-            prior_none=prior_none,
-            most_trials=trials,
+            population=others if compared.source == GIVEN else None,
+            of_others=compared.source == OTHERS,
+            most_trials=question.trials,
             seed=seed,
-            on_progress=part(on_progress, 0.6, 0.8),
-        )
-    first = cases[0].candidates[0].name
-    states = cases[0].decision != UNDECIDED
-    side = [material.disputed[at] for at in groups[0]]
-    shared = others.population(verifier)
+        ).trust(question.prior_none, part(on_progress, 0.6, 0.8))
+    first, states = ranked[0].candidates[0].name, ranked[0].decision != UNDECIDED
+    side = [material.disputed[at] for at in cases[0]]
     versus: tuple[Versus, ...] = ()
     if question.explain and states:
-        ranked = [row.name for row in cases[0].candidates if row.name in known]
+        names = [row.name for row in ranked[0].candidates if row.name in known]
         versus = explain_versus(
             verifier,
             side,
-            {name: known[name] for name in ranked[:_EXPLAINED]},
-            shared,
+            {name: known[name] for name in names[:_EXPLAINED]},
+            population,
             on_progress=part(on_progress, 0.8, 1.0),
         )
     warnings = [
         *material.cautions,
-        *without_texts(scored.without),
-        *(told for told in odd[: len(side)] if told is not None),
+        *without_texts(without),
+        *(one for one in odd[: len(side)] if one is not None),
         *on_foreign,
         *(foreign_texts(verifier, known[first]) if first in known else ()),
         *cautions_of_ranking(
-            verifier.verify(side, list(material.candidates[first]), population=shared),
-            source=others.told.source,
-            strange=scored.factors.population_misfit[0].tolist(),
-            genres=candidates_by_genre(verifier, shared, known, run),
+            verifier.verify(side, list(material.candidates[first]), population=population),
+            source=compared.source,
+            strange=[bool(one.factors.population_misfit[0]) for one in scored],
+            genres=candidates_by_genre(verifier, population, known, run),
         ),
-        *(other_genres(verifier, levs[: len(side)], known, run) if states else ()),
+        *(other_genres(verifier, disputed[: len(side)], known, run) if states else ()),
         *cautions_of_others(
             [exhibit.document for exhibit in material.disputed[len(side) :]],
-            levs[len(side) :],
+            disputed[len(side) :],
             odd[len(side) :],
         ),
-        *([UNTRIED] if trials and trust is None else []),
+        *([UNTRIED] if question.trials and trust is None else []),
     ]
     on_progress(1.0)
     return Ranking(
-        cases=tuple(cases),
-        prior_none=prior_none,
-        prior_candidate=(1 - prior_none) / len(scored.names),
-        population=others.told,
+        cases=tuple(ranked),
+        prior_none=question.prior_none,
+        prior_candidate=(1 - question.prior_none) / len(scored),
+        population=compared,
         trust=trust,
         versus=versus,
         warnings=tuple(warnings),
         seed=seed,
-        model=verifier.name,
-        model_sha256=verifier.sha256,
-        version=adhominem.__version__,
+        **made_by(verifier),
     )
 
 
 def _disputed(material: CaseMaterial, levs_of: LevsOf) -> Levs:
     """(texts, lev_size): those of the disputed texts, of which none can be left out."""
-    asked = [exhibit.document for exhibit in material.disputed]
-    good, levs = levs_of(asked)
-    if len(good) < len(asked):
-        kept = set(map(id, good))
-        name = next(text.id for text in asked if id(text) not in kept)
-        raise EmptyTextError(NO_WORD, name)
+    documents = [exhibit.document for exhibit in material.disputed]
+    usable, levs = levs_of(documents)
+    if len(usable) < len(documents):
+        kept = set(map(id, usable))
+        raise EmptyTextError(NO_WORD, next(text.id for text in documents if id(text) not in kept))
     return levs
 
 
-def _deciding(cautions: Sequence[Caution | None]) -> list[str]:
-    """Why no statement is made."""
-    return [told.message for told in cautions if told is not None and told.blocks_decision]
-
-
-def _score(
-    verifier: Verifier,
-    material: CaseMaterial,
-    levs_of: LevsOf,
-    disputed: Levs,
-    groups: Sequence[Sequence[int]],
-    others: Others,
-    on_progress: OnProgress,
-) -> _Scored:
-    """All cases against all candidates, a batch of these at a time."""
-    scored = _Scored()
-    population = None
-    if others.told.source != NO_POPULATION:
-        population = list(range(len(disputed), len(disputed) + len(others.levs)))
-    begin = len(disputed) + len(others.levs)  # of a batch's texts, by number
-    done = 0
-    for batch in _in_batches(material.candidates):
-        texts, levs = levs_of([text for _, documents in batch for text in documents])
-        number_of = {id(text): begin + at for at, text in enumerate(texts)}
-        sides = []
-        for name, documents in batch:
-            good = [text for text in documents if id(text) in number_of]
-            if not good:
-                scored.without.append(name)
-                continue
-            scored.names.append(name)
-            scored.texts.append(len(good))
-            scored.words.append(sum(len(text.text.split()) for text in good))
-            sides.append([number_of[id(text)] for text in good])
-        done += len(batch)
-        if not sides:
-            continue
-        pool = TextPool(verifier.scorer, joined([disputed, others.levs, levs]))
-        scored.parts.append(
-            in_rows(
-                pool.factors(
-                    [group for group in groups for _ in sides],
-                    [side for _ in groups for side in sides],
-                    population,
-                ),
-                len(groups),
-            )
-        )
-        on_progress(done / len(material.candidates))
-    if len(scored.names) < FEWEST_CANDIDATES:
-        raise too_few(len(scored.names), list(without_texts(scored.without)))
-    return scored
-
-
-def _ranked(
-    scored: _Scored,
-    row: int,
+def _ranked_case(
+    scored: Sequence[ScoredCandidate],
+    case: int,
     disputed: Sequence[Exhibit],
-    prior_none: float,
-    scale: VerbalScale,
+    question: WhichCandidate,
     foreign: Sequence[str],
-    obstacles: Sequence[str],
+    cautions: Sequence[Caution | None],
 ) -> RankedCase:
-    """The candidates in order, for one case; no statement is made if there are `obstacles`.
+    """The candidates in order; no statement is made if one of the `cautions` blocks it.
 
     Nor is one made on candidates who are `foreign`: nothing is known of them but their prior.
     """
-    all_factors = scored.factors
-    factors, unbounded = all_factors.log_bayes_factor[row], all_factors.unbounded[row]
-    is_foreign = np.isin(scored.names, list(foreign))  # (candidates,)
-    shares, none = posteriors(np.where(is_foreign, 0.0, factors)[None], prior_none)
+    obstacles = [one.message for one in cautions if one is not None and one.blocks_decision]
+    scale = question.scale or VerbalScale()
+    factors = np.array([one.factors.log_bayes_factor[case] for one in scored])  # (candidates,)
+    unbounded = np.array([one.factors.unbounded[case] for one in scored])
+    is_foreign = np.isin([one.name for one in scored], list(foreign))
+    shares, none = posteriors(np.where(is_foreign, 0.0, factors)[None], question.prior_none)
     states = ~is_foreign & (not obstacles)
     order = np.lexsort((unbounded, factors, ~is_foreign))[::-1].tolist()
     ranked = tuple(
         RankedCandidate(
-            name=scored.names[at],
-            texts=scored.texts[at],
-            words=scored.words[at],
+            name=scored[at].name,
+            texts=scored[at].texts,
+            words=scored[at].words,
             log10_bayes_factor=float(factors[at]) / _LOG_10,
             verbal=support(float(factors[at]) / _LOG_10, scale) if states[at] else NO_STATEMENT,
-            at_bound=bool(all_factors.at_bound[row, at]),
+            at_bound=bool(scored[at].factors.at_bound[case]),
             posterior=float(shares[0, at]) if states[at] else None,
         )
         for at in order
@@ -466,17 +459,19 @@ def _ranked(
     )
 
 
-def _in_batches(
-    candidates: Mapping[str, Sequence[Document]],
-) -> Iterator[list[tuple[str, Sequence[Document]]]]:
-    """Candidates with their texts, as many as are compared together."""
-    batch: list[tuple[str, Sequence[Document]]] = []
-    texts = 0
-    for name, documents in candidates.items():
-        if batch and texts + len(documents) > _TEXTS_AT_ONCE:
-            yield batch
-            batch, texts = [], 0
-        batch.append((name, documents))
-        texts += len(documents)
-    if batch:
-        yield batch
+def evidence(candidates: Sequence[RankedCandidate]) -> str:
+    """The strongest evidence in words; the first candidate has it."""
+    best = candidates[0]
+    if best.verbal == NO_SUPPORT:
+        return f"{NO_SUPPORT} for any candidate over somebody else of this population"
+    if best.log10_bayes_factor < 0:
+        return f"at least {best.verbal} every candidate"
+    return f"{best.verbal} {best.name} over somebody else of this population"
+
+
+def support(log10_bayes_factor: float, scale: VerbalScale) -> str:
+    """The rung of a Bayes factor, and which way it points."""
+    words = scale.words(log10_bayes_factor)
+    if words == NO_SUPPORT:
+        return words
+    return f"{words} {'for' if log10_bayes_factor > 0 else 'against'}"

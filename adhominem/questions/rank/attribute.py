@@ -14,7 +14,7 @@ from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.question import Side, Texts, as_known, inputs_of
 from adhominem.questions.rank.ask import WhichCandidate
-from adhominem.questions.rank.posterior import NONE, check_prior
+from adhominem.questions.rank.evidence import NONE, check_prior
 from adhominem.questions.verify.files import note_model
 from adhominem.records import strict_json, with_schema
 from adhominem.text.exhibits import exhibits_of

@@ -1,108 +1,188 @@
-"""The page of a ranking: candidates with bars, trust, and what speaks for one over another.
+"""A ranking for people: candidates, how far to trust it, and what speaks for one over another.
 
-It is a single HTML file that fetches nothing from anywhere.
+The terminal and the page, a single HTML file that fetches nothing, show the same sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from math import log
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from adhominem.questions.question import Page, Table
-from adhominem.questions.rank import rows as rank_rows
-from adhominem.questions.rank.ranking import (
+from adhominem.questions.rank.ask import (
     NONE_OF_THEM,
     UNDECIDED,
     RankedCandidate,
     RankedCase,
     Ranking,
 )
-from adhominem.questions.rank.trust import Trust
-from adhominem.questions.rank.versus import Versus, VersusPassage
-from adhominem.render.summary import CHANNELS, rate, signed
+from adhominem.questions.rank.evidence import NO_STATEMENT
+from adhominem.questions.rank.trials import Trust
+from adhominem.render.summary import CHANNELS, contributed, rate, signed
 from adhominem.render.templates import asset
 from adhominem.score.decision import show_probability
 
+CANDIDATE_COLUMNS = ("candidate", "texts", "words", "log10 Bayes factor", "posterior")
+_NOT_A_VERDICT = (
+    "A Bayes factor is not a verdict: it says how much more probable the disputed text is if this "
+    "candidate wrote it than if somebody else of this population did."
+)
 _MOST_SHOWN = 30  # candidates of a case
 _MOST_IN_TABLE = 12  # candidates, up to which the confusion table is a square
 _MOST_CONFUSIONS = 15
-_LEAST_REACH = 1.0  # of the axis of log10 Bayes factors, on either side
 _LEVELS = 4  # of a colour
 _BAR = 200.0  # units that a bar has from end to end
-_LOG_10 = log(10)
+
+ConfusionTable = dict[str, dict[str, tuple[int, str]]]  # trials and colour, by author and answer
 
 
-@dataclass(frozen=True)
-class BarRow:
-    """A candidate in a table of bars; lengths are in units of a bar, 0 without a statement."""
-
-    candidate: RankedCandidate
-    factor: str
-    posterior: str
-    start: float
-    width: float
-    share: float  # of the bar that the posterior takes
+# Sentences and rows
 
 
-@dataclass(frozen=True)
-class ShownCase:
-    """A case as the page has it."""
-
-    case: RankedCase
-    rows: list[BarRow]
-    more: int  # candidates that are not shown
-    more_posterior: str
-    none: str
-    none_share: float
-    reach: str  # the end of the axis
-    said: dict[str, str]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Of a confusion table."""
-
-    trials: int
-    level: int
-    right: bool
-
-
-@dataclass(frozen=True)
-class ShownNgram:
-    """An n-gram that speaks for one of two candidates."""
-
-    ngram: str
-    about: str
-    amount: str
-    level: int  # of its colour; below 0 for the second candidate
-    disputed: str
-    first: str
-    second: str
+def candidate_rows(case: RankedCase, most: int) -> list[list[object]]:
+    """Rows of the first candidates, one row of the rest, and one of "none of them"."""
+    rows: list[list[object]] = [
+        [
+            row.name,
+            row.texts,
+            row.words,
+            signed(row.log10_bayes_factor) + ("*" if row.at_bound else ""),
+            show_probability(row.posterior),
+        ]
+        for row in case.candidates[:most]
+    ]
+    if rest := case.candidates[most:]:
+        rows.append(
+            [
+                f"{len(rest):,} more candidates",
+                sum(row.texts for row in rest),
+                sum(row.words for row in rest),
+                f"≤ {signed(max(row.log10_bayes_factor for row in rest))}",
+                show_probability(_together(rest)),
+            ]
+        )
+    rows.append([NONE_OF_THEM, "", "", signed(0.0), show_probability(case.posterior_none)])
+    return rows
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A stretch of a disputed text in one colour."""
-
-    words: str
-    level: int
-    told: str
+def _together(candidates: Sequence[RankedCandidate]) -> float | None:
+    """The posterior of several candidates; None if no statement is made on any."""
+    stated = [row.posterior for row in candidates if row.posterior is not None]
+    return sum(stated) if stated else None
 
 
-@dataclass(frozen=True)
-class ShownVersus:
-    """Two candidates as the page has them."""
+def _answer(case: RankedCase) -> str:
+    """What to answer if an answer is asked for, and why."""
+    if case.posterior_none is None:
+        return NO_STATEMENT
+    share = show_probability(1 - case.posterior_none)
+    candidates = f"all candidates together have a posterior of {share}"
+    best = case.candidates[0]
+    if case.answer is None:
+        return f"{NONE_OF_THEM}: {candidates}, and {best.name} is the first of them"
+    return f"{case.answer}, with a posterior of {show_probability(best.posterior)}; {candidates}"
 
-    first: str
-    second: str
-    ngrams: list[ShownNgram]
-    texts: list[list[Piece]]  # of each disputed text
+
+def _priors(ranking: Ranking) -> str:
+    count = len(ranking.cases[0].candidates)
+    share = f"{ranking.prior_candidate:.3g} for each of {count:,} candidates"
+    if ranking.prior_none == 0:
+        return f"{share}, and none of them is ruled out"
+    return f"{ranking.prior_none:g} for none of them, {share}"
 
 
-def rank_title(ranking: Ranking) -> str:
-    """What was asked."""
+def sentences(ranking: Ranking, case: RankedCase) -> dict[str, str]:
+    """What is said of a case beside its table."""
+    if case.decision == UNDECIDED:
+        return {
+            "Evidence": case.verbal,
+            "Bayes factors": "computed all the same; they mean nothing here",
+            "Population": ranking.population.told,
+        }
+    said = {
+        "Evidence": case.verbal,
+        "Answer, if one must be given": _answer(case),
+        "Priors": _priors(ranking),
+        "Population": ranking.population.told,
+    }
+    if any(row.at_bound for row in case.candidates):
+        said["*"] = "a bound: the score lies beyond what the calibration supports"
+    return said
+
+
+def trust_rows(trust: Trust) -> list[tuple[str, str, str, str]]:
+    """How the trials came out: the name of a measure, its value, its interval, and its meaning."""
+    shares = (
+        (
+            "author ranked first",
+            trust.first,
+            "texts whose author has the strongest evidence of all candidates",
+        ),
+        (
+            "right where somebody is named",
+            trust.named_right,
+            "answers that name somebody, and rightly, with the author left out half of the time",
+        ),
+        (
+            "“none” though it was one of them",
+            trust.missed,
+            "texts of a candidate that were given to none of them",
+        ),
+        (
+            "“none” where the author was left out",
+            trust.none_right,
+            "texts by somebody who was no candidate for once, given to none of them",
+        ),
+    )
+    measures = (
+        (
+            "macro-F1",
+            trust.macro_f1,
+            trust.macro_f1_interval,
+            "the measure of PAN 2019: the mean over candidates, with every author left out once",
+        ),
+        (
+            "Cllr",
+            trust.cllr,
+            trust.cllr_interval,
+            "cost of the Bayes factors in bits; saying nothing costs 1",
+        ),
+    )
+    return [
+        (
+            name,
+            f"{share.count / share.of:.0%} ({share.count:,} of {share.of:,})",
+            f"{share.low:.0%} to {share.high:.0%}",
+            meaning,
+        )
+        for name, share, meaning in shares
+        if share.of
+    ] + [
+        (name, f"{value:.3f}", f"{low:.3f} to {high:.3f}", meaning)
+        for name, value, (low, high), meaning in measures
+    ]
+
+
+def _trust_facts(trust: Trust) -> str:
+    """What was tried, in a sentence."""
+    disputed = "1 known text" if trust.texts == 1 else f"{trust.texts:,} known texts"
+    among = f"{trust.candidates:,} candidates"
+    if trust.candidates < trust.of_candidates:
+        among += f", drawn from {trust.of_candidates:,} with seed {trust.seed}"
+    facts = (
+        f"in each of {trust.first.of:,} trials, {disputed} of a candidate, cut to {trust.words:,} "
+        f"words if longer, took the place of the disputed text and was ranked among {among}"
+    )
+    if trust.none_right.of:
+        facts += f"; in {trust.none_right.of:,} more, the author was left out of the candidates"
+    return facts
+
+
+# The page
+
+
+def _title(ranking: Ranking) -> str:
     names = [case.name for case in ranking.cases]
     return f"Who wrote {names[0]}?" if len(names) == 1 else "Who wrote these texts?"
 
@@ -110,84 +190,56 @@ def rank_title(ranking: Ranking) -> str:
 def _values(ranking: Ranking) -> dict[str, Any]:
     trust = ranking.trust
     return {
-        "ranking": ranking,
-        "cases": [_shown(ranking, case) for case in ranking.cases],
-        "priors": rank_rows.priors(ranking),
-        "not_a_verdict": rank_rows.NOT_A_VERDICT,
-        "answer": rank_rows.answer,
-        "bar": _BAR,
-        "trust": trust,
-        "trust_rows": [] if trust is None else rank_rows.trust_rows(trust),
-        "trust_facts": "" if trust is None else rank_rows.trust_facts(trust),
-        "table": None if trust is None else _table(trust),
-        "confusions": [] if trust is None else _wrong(trust),
-        "versus": [_versus(pair) for pair in ranking.versus],
+        "priors": _priors(ranking),
+        "not_a_verdict": _NOT_A_VERDICT,
         "none_of_them": NONE_OF_THEM,
         "undecided": UNDECIDED,
-        "show_posterior": show_probability,
+        "most_shown": _MOST_SHOWN,
+        "bar": _BAR,
+        "sentences": partial(sentences, ranking),
+        "together": _together,
+        "trust_rows": [] if trust is None else trust_rows(trust),
+        "trust_facts": "" if trust is None else _trust_facts(trust),
+        "confusion_tables": {} if trust is None else _confusion_tables(trust),
+        "confusions": [] if trust is None else _wrong_answers(trust),
+        "about": _about,
+        "level": _level,
+        "probability": show_probability,
+        "signed": signed,
+        "contributed": contributed,
+        "rate": rate,
     }
 
 
-def _shown(ranking: Ranking, case: RankedCase) -> ShownCase:
-    candidates = case.candidates[:_MOST_SHOWN]
-    rest = case.candidates[_MOST_SHOWN:]
-    reach = max(_LEAST_REACH, *(abs(row.log10_bayes_factor) for row in candidates))
-    rows = []
-    for row in candidates:
-        length = _BAR / 2 * abs(row.log10_bayes_factor) / reach if row.posterior is not None else 0
-        rows.append(
-            BarRow(
-                row,
-                signed(row.log10_bayes_factor),
-                show_probability(row.posterior),
-                _BAR / 2 - (length if row.log10_bayes_factor < 0 else 0),
-                length,
-                _BAR * (row.posterior or 0),
-            )
-        )
-    return ShownCase(
-        case,
-        rows,
-        len(rest),
-        show_probability(rank_rows.together(rest)),
-        show_probability(case.posterior_none),
-        _BAR * (case.posterior_none or 0),
-        f"{reach:.1f}",
-        rank_rows.sentences(ranking, case),
-    )
-
-
-def _table(trust: Trust) -> dict[str, dict[str, dict[str, Cell]]] | None:
-    """Of trials with the author and without: authors, and how often whom each was taken for."""
+def _confusion_tables(trust: Trust) -> dict[str, ConfusionTable]:
+    """Who was taken for whom, with the author among the candidates and without; {} of too many."""
     names = sorted({row.author for row in trust.confusions})
     if len(names) > _MOST_IN_TABLE:
-        return None
-    parts: dict[str, dict[str, dict[str, Cell]]] = {}
+        return {}
+    tables: dict[str, ConfusionTable] = {}
     for title, left_out in (("among the candidates", False), ("left out of them", True)):
-        chosen = [row for row in trust.confusions if row.left_out == left_out]
-        rows: dict[str, dict[str, Cell]] = {}
+        rows = [row for row in trust.confusions if row.left_out == left_out]
+        table: ConfusionTable = {}
         for author in names:
-            counts = {row.answer: row.trials for row in chosen if row.author == author}
+            counts = {row.answer: row.trials for row in rows if row.author == author}
             total = max(1, sum(counts.values()))
-            rows[author] = {
-                NONE_OF_THEM if answer is None else answer: Cell(
-                    counts.get(answer, 0),
-                    -(-_LEVELS * counts.get(answer, 0) // total),
-                    answer is None if left_out else answer == author,
-                )
-                for answer in (*names, None)
-            }
-        if chosen:
-            parts[title] = rows
-    return parts
+            table[author] = {}
+            for answer in (*names, None):
+                trials = counts.get(answer, 0)
+                colour = "right" if answer == (None if left_out else author) else "wrong"
+                colour += str(-(-_LEVELS * trials // total))
+                table[author][answer or NONE_OF_THEM] = trials, colour
+        if rows:
+            tables[title] = table
+    return tables
 
 
-def _wrong(trust: Trust) -> list[tuple[str, str, int]]:
+def _wrong_answers(trust: Trust) -> list[tuple[str, str, int]]:
     """Who was most often taken for whom, where there are too many for a table."""
     return [
         (
             f"{row.author} (left out)" if row.left_out else row.author,
-            NONE_OF_THEM if row.answer is None else row.answer,
+            row.answer or NONE_OF_THEM,
             row.trials,
         )
         for row in trust.confusions
@@ -195,39 +247,11 @@ def _wrong(trust: Trust) -> list[tuple[str, str, int]]:
     ][:_MOST_CONFUSIONS]
 
 
-def _versus(pair: Versus) -> ShownVersus:
-    most = max((abs(row.contribution) for row in pair.ngrams), default=1.0)
-    ngrams = [
-        ShownNgram(
-            row.ngram,
-            _about(row.channel, row.words, row.with_it),
-            signed(row.contribution / _LOG_10, 3),
-            _level(row.contribution, most),
-            rate(row.disputed_rate),
-            rate(row.first_rate),
-            rate(row.second_rate),
-        )
-        for row in pair.ngrams
-    ]
-    strongest = max((abs(row.contribution) for row in pair.passages), default=1.0)
-    texts: dict[int, list[Piece]] = {}
-    for row in pair.passages:
-        texts.setdefault(row.text, []).append(_piece(pair, row, strongest))
-    return ShownVersus(pair.first, pair.second, ngrams, list(texts.values()))
-
-
 def _about(channel: str, words: tuple[str, ...], with_it: int) -> str:
     said = CHANNELS.get(channel, channel)
     if words:
         said += f", as in {', '.join(words)}"
     return f"{said} (with {with_it} more in the same places)" if with_it else said
-
-
-def _piece(pair: Versus, passage: VersusPassage, strongest: float) -> Piece:
-    level = _level(passage.contribution, strongest)
-    name = pair.first if passage.contribution > 0 else pair.second
-    amount = signed(abs(passage.contribution) / _LOG_10, 3)
-    return Piece(passage.words, level, f"{amount} for {name}" if level else "for neither")
 
 
 def _level(contribution: float, strongest: float) -> int:
@@ -239,23 +263,22 @@ def _level(contribution: float, strongest: float) -> int:
 def _lines(ranking: Ranking, values: Mapping[str, Any]) -> Iterator[str | Table]:
     """The candidates of each case, and how far to trust it."""
     for case in ranking.cases:
-        rows = rank_rows.candidate_rows(case, values["top"])
-        yield Table(case.name, rank_rows.CANDIDATE_COLUMNS, rows)
-        for name, fact in rank_rows.sentences(ranking, case).items():
+        yield Table(case.name, CANDIDATE_COLUMNS, candidate_rows(case, values["top"]))
+        for name, fact in sentences(ranking, case).items():
             yield f"{name}  {fact}"
     if ranking.trust is not None:
         yield Table(
             "How far to trust it",
             ["known texts, ranked in turn", "", "95% interval"],
-            [[row.name, row.value, row.interval] for row in rank_rows.trust_rows(ranking.trust)],
+            [row[:3] for row in trust_rows(ranking.trust)],
         )
-        yield f"Trials  {rank_rows.trust_facts(ranking.trust)}"
+        yield f"Trials  {_trust_facts(ranking.trust)}"
 
 
 PAGE: Page[Ranking] = Page(
     name="rank",
     styles=(asset("evaluation.css"), asset("study.css"), asset("rank.css")),
-    title=rank_title,
+    title=_title,
     values=_values,
     lines=_lines,
     warnings=lambda ranking: ranking.warnings,

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adhominem.arrays import FloatArray, IntArray
 from adhominem.ngrams.table import CHANNELS
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.verify.comparison import Comparison
 from adhominem.verify.explanation import ExplainedText, explain_text
 from adhominem.verify.ngram_contributions import (
     WeighedNgrams,
@@ -70,15 +68,6 @@ class Versus:
     passages: tuple[VersusPassage, ...]  # in the order of the text
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """The disputed text compared with one candidate."""
-
-    comparison: Comparison
-    weighed: WeighedNgrams | None
-    passages: list[list[VersusPassage]]  # of each disputed text
-
-
 def explain_versus(
     verifier: Verifier,
     disputed: Sequence[Exhibit],
@@ -87,50 +76,44 @@ def explain_versus(
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> tuple[Versus, ...]:
     """The first of some candidates against each of the others."""
-    seen: dict[str, _Seen] = {}
+    texts: dict[str, list[ExplainedText]] = {}  # the disputed ones, compared with each candidate
+    weighed: dict[str, WeighedNgrams | None] = {}
     for name, documents in candidates.items():
         comparison = verifier.compare(
             list(disputed), list(documents[:_MOST_TEXTS]), population, attention=True
         )
-        texts = [
+        texts[name] = [
             explain_text(comparison, "first", 0, number, text)
-            for number, text in enumerate(comparison.first)
+            for number, text in enumerate(comparison.sides[0])
         ]
-        passages = [list(_cut(number, text)) for number, text in enumerate(texts)]
-        seen[name] = _Seen(comparison, weigh_ngrams(comparison), passages)
-        on_progress(len(seen) / len(candidates))
-    first, *others = seen
+        weighed[name] = weigh_ngrams(comparison)
+        on_progress(len(texts) / len(candidates))
+    first, *others = texts
     return tuple(
         Versus(
             first=first,
             second=other,
-            ngrams=_ngrams(seen[first].weighed, seen[other].weighed),
-            passages=_passages(seen[first], seen[other]),
+            ngrams=_ngrams(weighed[first], weighed[other]),
+            passages=tuple(_passages(texts[first], texts[other])),
         )
         for other in others
     )
 
 
-def _cut(number: int, text: ExplainedText) -> Iterator[VersusPassage]:
-    """The passages of a disputed text, each with the white space behind it."""
-    begins = [passage.start for passage in text.passages]
-    for passage, end in zip(text.passages, [*begins[1:], len(text.text)], strict=True):
-        yield VersusPassage(
-            text=number,
-            start=passage.start,
-            end=passage.end,
-            words=text.text[passage.start : end],
-            contribution=passage.contribution,
-        )
-
-
-def _passages(first: _Seen, second: _Seen) -> tuple[VersusPassage, ...]:
-    """The same passages, with what they say between both."""
-    return tuple(
-        VersusPassage(**{**vars(one), "contribution": one.contribution - other.contribution})
-        for ones, others in zip(first.passages, second.passages, strict=True)
-        for one, other in zip(ones, others, strict=True)
-    )
+def _passages(
+    first: Sequence[ExplainedText], second: Sequence[ExplainedText]
+) -> Iterator[VersusPassage]:
+    """The passages of the disputed texts, each with the white space behind it."""
+    for number, (text, same_text) in enumerate(zip(first, second, strict=True)):
+        ends = [*(passage.start for passage in text.passages[1:]), len(text.text)]
+        for one, other, end in zip(text.passages, same_text.passages, ends, strict=True):
+            yield VersusPassage(
+                text=number,
+                start=one.start,
+                end=one.end,
+                words=text.text[one.start : end],
+                contribution=one.contribution - other.contribution,
+            )
 
 
 def _ngrams(first: WeighedNgrams | None, second: WeighedNgrams | None) -> tuple[VersusNgram, ...]:
@@ -142,7 +125,10 @@ def _ngrams(first: WeighedNgrams | None, second: WeighedNgrams | None) -> tuple[
     columns = np.intersect1d(here, np.intersect1d(first.columns, second.columns))
     if not len(columns):
         return ()
-    difference = _at(first, columns) - _at(second, columns)  # (n-grams,)
+    of_first, of_second = (
+        side.contributions[np.searchsorted(side.columns, columns)] for side in (first, second)
+    )
+    difference = of_first - of_second  # (n-grams,)
     table = first.profile.table
     name_like = name_tokens(texts, table.tokens)
     groups, _ = strongest_groups(texts, table, columns, difference, name_like, _STRONGEST)
@@ -164,11 +150,6 @@ def _ngrams(first: WeighedNgrams | None, second: WeighedNgrams | None) -> tuple[
         )
         for at in sorted(chosen, key=lambda at: -abs(totals[at]))
     )
-
-
-def _at(weighed: WeighedNgrams, columns: IntArray) -> FloatArray:
-    """(columns,): what n-grams contribute, of which all occur."""
-    return np.asarray(weighed.contributions[np.searchsorted(weighed.columns, columns)])
 
 
 def _rate(weighed: WeighedNgrams, column: int, side: int) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 
 from adhominem.errors import OptionError
 from adhominem.questions.material import sort_out
-from adhominem.questions.rank.posterior import check_prior, posteriors
+from adhominem.questions.rank.evidence import check_prior, posteriors
 from adhominem.questions.report.details import CaseDetails
 from adhominem.questions.report.evidence import LOG_10
 from adhominem.questions.report.report import (

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.index.build import Writer, clear, compacted, finished, opened, removed
-from adhominem.index.chance import TRIALS, measure_chance
 from adhominem.index.files import MANIFEST, Manifest, write_arrays, write_manifest
 from adhominem.index.milvus import MilvusAddress, fill_collection
-from adhominem.index.searcher import Searcher
+from adhominem.index.searcher import TRIALS, Searcher, measure_chance
 from adhominem.index.store import Store
 from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.run import Corpora, Watch, reading, unwatched
@@ -84,7 +83,7 @@ def index_files(
     began, folder = time.monotonic(), path_of(output)
     if milvus is not None:
         MilvusAddress.of(milvus)  # refuses what is not an address before the work
-    with reading(corpora, "indexing", watch) as (sources, on_bytes), locked(folder):
+    with reading(corpora, "indexing", watch) as sources, locked(folder):
         key = None if hash_ids is None else read_key(path_of(hash_ids))
         if not sources and not (folder / MANIFEST).exists():
             raise NotFoundError("there are no texts to index; name some", folder)
@@ -107,7 +106,7 @@ def index_files(
             write_manifest(folder, manifest)
         writer = Writer(folder, manifest, key)
         if sources:
-            texts = _documents(sources, skipped, on_bytes)
+            texts = _documents(sources, skipped)
             texts = _joined(texts) if join_authors else texts
             with encoder_on(engine, model, verifier, jobs, device, folder) as encode:
                 new = stop_or_skip(writer.new(texts), skipped)
@@ -184,13 +183,9 @@ def read_key(path: Path) -> bytes:
     return key
 
 
-def _documents(
-    sources: Sequence[Source],
-    skipped: list[InputError] | None,
-    on_bytes: Callable[[int], None],
-) -> Iterator[Document]:
+def _documents(sources: Sequence[Source], skipped: list[InputError] | None) -> Iterator[Document]:
     for source in sources:
-        yield from source.documents(author_required=False, skipped=skipped, on_bytes=on_bytes)
+        yield from source.documents(author_required=False, skipped=skipped)
 
 
 def _joined(documents: Iterable[Document]) -> Iterator[Document]:

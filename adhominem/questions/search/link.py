@@ -14,7 +14,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import log
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,15 @@ import adhominem
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.errors import NotFoundError, OptionError
 from adhominem.harmless import one_line
-from adhominem.index.chance import tail
 from adhominem.index.packing import packed_and_back
-from adhominem.index.searcher import Searcher
+from adhominem.index.searcher import Searcher, tail
 from adhominem.index.store import Store
 from adhominem.jobs.run import Watch, unwatched
 from adhominem.model.folder import DEFAULT_MODEL
-from adhominem.questions.search.search import cautions_of_index, of_foreign
+from adhominem.questions.search.search import cautions_of_index
 from adhominem.questions.verify.files import note_model
 from adhominem.records import strict_json, to_json
+from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.decision import VerbalScale
 from adhominem.text.files import check_not_read, noting_inputs
 from adhominem.text.writing import write_whole
@@ -53,19 +53,8 @@ _AT_ONCE = 32  # texts that are searched for together
 _CHANCE_BEGINS, _CHANCE_ENDS = 0.5, 1.5  # pairs that came up, as shares of the accounts
 _FEWEST = 20  # of these: fewer say nothing
 _LOG_10 = log(10)
-FORMATS = {".csv": "csv", ".jsonl": "jsonl", ".html": "html", ".htm": "html"}
-COLUMNS = (
-    "first",
-    "second",
-    "first_texts",
-    "second_texts",
-    "log10_bayes_factor",
-    "verbal",
-    "expected_false_share",
-    "first_text",
-    "second_text",
-    "decision",
-)
+_Pair = tuple[int, int]  # of accounts, or of texts
+FORMATS = (".csv", ".jsonl", ".html", ".htm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,9 +113,11 @@ class Links:
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        for row in rows:
-            writer.writerow([_cell(row[name]) for name in COLUMNS])
+        writer.writerows([_cell(row[name]) for name in COLUMNS] for row in rows)
         return file.getvalue()
+
+
+COLUMNS = (*(one.name for one in fields(Link) if one.name != "at_bound"), "decision")
 
 
 def _cell(value: object) -> object:
@@ -155,11 +146,9 @@ def link_index(
     that ends in .csv or .jsonl gets a row for each link, with room for a decision; one that ends in
     .html a page.
     """
-    format = ""
-    if output is not None:
-        format = FORMATS.get(Path(output).suffix.lower(), "")
-        if not format:
-            raise OptionError(f"{output} has no known ending; expected {', '.join(FORMATS)}")
+    suffix = "" if output is None else Path(output).suffix.lower()
+    if output is not None and suffix not in FORMATS:
+        raise OptionError(f"{output} has no known ending; expected {', '.join(FORMATS)}")
     with noting_inputs():
         verbal_scale = VerbalScale.read(scale) if scale else None
         verifier = load(model)
@@ -174,12 +163,12 @@ def link_index(
             )
         if output is not None:
             with write_whole(Path(output)) as file:
-                if format == "html":
-                    from adhominem.questions.search.page import link_page
-
-                    file.write(link_page(links))
+                if suffix in (".csv", ".jsonl"):
+                    file.write(links.table(suffix[1:]))
                 else:
-                    file.write(links.table(format))
+                    from adhominem.questions.search.page import LINK_PAGE
+
+                    file.write(LINK_PAGE.whole(links))
     return links
 
 
@@ -214,28 +203,29 @@ def link_accounts(
     if limit is not None and limit < len(texts):
         texts = rng.choice(texts, limit, replace=False)
     brought_up = _nearest_pairs(searcher, texts, owners, on_texts)
-    pairs, sides, sharing = _without_sharing(store, sorted(brought_up), owners)
-    factors = _compared(searcher, sides)
+    compared, sharing = _without_sharing(store, sorted(brought_up), owners)
+    factors, ranks = _compared(searcher, list(compared.values()))
     accounts = np.array(list(owners), np.int64)
     drawn = np.sort(accounts[rng.integers(0, len(accounts), (_DRAWN, 2))], axis=1)
     drawn = np.unique(drawn[drawn[:, 0] != drawn[:, 1]], axis=0)
-    by_chance = _compared(searcher, _without_sharing(store, drawn.tolist(), owners)[1])[1]
+    by_chance = _without_sharing(store, map(tuple, drawn.tolist()), owners)[0]
     searched = len(np.unique(store.accounts[texts]))
-    shares = _false_shares(factors[1], by_chance, len(owners), searched)
-    order = np.argsort(-factors[1], kind="stable")
-    links = []
-    for at, share in zip(order.tolist(), shares[shares <= rate].tolist(), strict=False):
+    chance_ranks = _compared(searcher, list(by_chance.values()))[1]
+    shares = _false_shares(ranks, chance_ranks, len(owners), searched)
+    pairs, links = list(compared), []
+    order = np.argsort(-ranks, kind="stable").tolist()
+    for at, share in zip(order, shares[shares <= rate].tolist(), strict=False):
         first, second = brought_up[pairs[at]]
-        strength = float(factors[0][at]) / _LOG_10
+        strength = float(factors.log_bayes_factor[at]) / _LOG_10
         links.append(
             Link(
                 first=store.account(first),
                 second=store.account(second),
-                first_texts=len(owners[int(store.accounts[first])]),
-                second_texts=len(owners[int(store.accounts[second])]),
+                first_texts=len(owners[pairs[at][0]]),
+                second_texts=len(owners[pairs[at][1]]),
                 log10_bayes_factor=strength,
                 verbal=scale.words(strength),
-                at_bound=bool(factors[2][at]),
+                at_bound=bool(factors.at_bound[at]),
                 expected_false_share=share,
                 first_text=store.id(first),
                 second_text=store.id(second),
@@ -247,7 +237,7 @@ def link_accounts(
         accounts=len(owners),
         rate=rate,
         looked_at=len(brought_up),
-        drawn=len(by_chance),
+        drawn=len(chance_ranks),
         links=tuple(links),
         groups=groups_of(links),
         sharing=tuple((store.account(one), store.account(other)) for one, other in sharing),
@@ -259,8 +249,7 @@ def link_accounts(
                 verifier.misleading(),
                 verifier.changed,
             ),
-            *of_foreign([store.id(at) for at in store.live[store.foreign[store.live]].tolist()]),
-            *cautions_of_index(store),
+            *cautions_of_index(store, store.live),
         ),
         model=verifier.name,
         model_sha256=verifier.sha256,
@@ -273,66 +262,59 @@ def _nearest_pairs(
     texts: IntArray,
     owners: dict[int, list[int]],
     on_texts: Callable[[int], None],
-) -> dict[tuple[int, int], tuple[int, int]]:
+) -> dict[_Pair, _Pair]:
     """Accounts that are near to each other, and the first two texts that showed it."""
     store, accounts = searcher.store, searcher.store.accounts
-    pairs: dict[tuple[int, int], tuple[int, int]] = {}
+    pairs: dict[_Pair, _Pair] = {}
     for begin in range(0, len(texts), _AT_ONCE):
         part = texts[begin : begin + _AT_ONCE]
-        theirs = [frozenset(owners[int(accounts[number])]) for number in part.tolist()]
+        theirs = [frozenset(owners[account]) for account in accounts[part].tolist()]
         queries = packed_and_back(store.levs(part))
-        for number, near in zip(
-            part.tolist(), searcher.nearest(queries, _NEAREST, theirs), strict=True
-        ):
+        nearest = searcher.nearest(queries, _NEAREST, theirs, _NEAREST)
+        for number, near in zip(part.tolist(), nearest, strict=True):
             for other in near[~store.foreign[near]].tolist():
-                one, two = (
-                    (number, other) if accounts[number] < accounts[other] else (other, number)
-                )
+                one, two = sorted((number, other), key=lambda text: int(accounts[text]))
                 pairs.setdefault((int(accounts[one]), int(accounts[two])), (one, two))
         on_texts(len(part))
     return pairs
 
 
 def _without_sharing(
-    store: Store, pairs: Iterable[Sequence[int]], owners: dict[int, list[int]]
-) -> tuple[list[tuple[int, int]], list[tuple[IntArray, IntArray]], list[tuple[int, int]]]:
-    """Pairs of accounts, the texts of each that are compared, and pairs that have none of these.
+    store: Store, pairs: Iterable[_Pair], owners: dict[int, list[int]]
+) -> tuple[dict[_Pair, tuple[IntArray, IntArray]], list[_Pair]]:
+    """Pairs of accounts, with the texts of each that are compared; and pairs that have none.
 
     A text that shares a passage with one of the other account is not compared: it may quote it.
     """
-    compared, texts, sharing = [], [], []
-    for one, other in pairs:
-        first, second = (np.sort(owners[account][:_TEXTS]) for account in (one, other))
+    compared, sharing = {}, []
+    for pair in pairs:
+        first, second = (np.sort(owners[account][:_TEXTS]) for account in pair)
         shares = np.array([store.sharing(store.sketch(at), second) for at in first.tolist()])
         sides = first[~shares.any(axis=1)], second[~shares.any(axis=0)]
         if all(map(len, sides)):
-            compared.append((one, other))
-            texts.append(sides)
+            compared[pair] = sides
         else:
-            sharing.append((one, other))
-    return compared, texts, sharing
+            sharing.append(pair)
+    return compared, sharing
 
 
 def _compared(
     searcher: Searcher, pairs: Sequence[tuple[IntArray, IntArray]]
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(pairs,) three times: log Bayes factors of accounts, what ranks them, whether at bound.
+) -> tuple[LogBayesFactors, FloatArray]:
+    """(pairs,): the log Bayes factors of accounts, and what ranks them.
 
     They are ranked without bounds and by S-norms that are not compressed.
     """
-    store, scorer, parts = searcher.store, searcher.verifier.scorer, []
+    store, scorer = searcher.store, searcher.verifier.scorer
+    factors, ranks = [scorer([], [])], [np.zeros(0)]
     for at in range(0, len(pairs), 64):
         one, other = (
             [store.levs(texts) for texts in side] for side in zip(*pairs[at : at + 64], strict=True)
         )
         scores = scorer.scores(one, other, searcher.population)
-        factors = scorer.weighed(scores)
-        ranks = scorer.weights.uncompressed(scores)
-        parts.append((factors.log_bayes_factor, ranks, factors.at_bound))
-    if not parts:
-        return np.zeros(0), np.zeros(0), np.zeros(0)
-    factors_of, ranks_of, at_bound = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return factors_of, ranks_of, at_bound
+        factors.append(scorer.weighed(scores))
+        ranks.append(scorer.weights.uncompressed(scores))
+    return LogBayesFactors.joined(factors[1:] or factors), np.concatenate(ranks)
 
 
 def _false_shares(

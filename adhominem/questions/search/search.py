@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 import adhominem
+from adhominem.arrays import IntArray
 from adhominem.errors import NotFoundError, OptionError
 from adhominem.index.build import digest_of
-from adhominem.index.chance import Chance, FalseHits
-from adhominem.index.searcher import Scored, Searcher
+from adhominem.index.searcher import Chance, Scored, Searcher
 from adhominem.index.store import Store
-from adhominem.pairs.passages import TakenOut, sketch, without_shared
-from adhominem.questions.rank.ranking import NO_STATEMENT
+from adhominem.pairs.passages import sketch, without_shared
+from adhominem.questions.rank.evidence import NO_STATEMENT
 from adhominem.records import with_schema
 from adhominem.score.decision import VerbalScale, probability_same_author
 from adhominem.text.exhibits import Exhibit, with_text
-from adhominem.verify.cautions import Caution, ExaminedText, caution, cautions_of, listed
+from adhominem.verify.cautions import Caution, caution, cautions_of, listed
 from adhominem.verify.verifier import Verifier
 
 HITS = 20
@@ -64,6 +64,16 @@ class Searched:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FalseHits:
+    """How many false hits to expect in a search at a given strength or above."""
+
+    log10_bayes_factor: float
+    words: str  # of the verbal scale
+    expected: float
+    measured_by: str  # "searches" or "pairs"
+
+
+@dataclass(frozen=True, kw_only=True)
 class SearchResult:
     """The hits, and what they are worth given the number of texts."""
 
@@ -103,27 +113,27 @@ def search_texts(
     """
     store, scale = searcher.store, scale or VerbalScale()
     verifier = searcher.verifier if verifier is None else verifier
-    texts = len(store)
-    if not texts:
+    if not len(store):
         raise NotFoundError("the index has no texts; add some with `adhominem index`", store.folder)
     if k < 1:
         raise OptionError(f"k is {k}; expected 1 or more")
-    prior = 1 / max(texts, 2) if prior_same_author is None else prior_same_author
+    prior = 1 / max(len(store), 2) if prior_same_author is None else prior_same_author
     probability_same_author(0.0, prior)  # refuses a wrong prior before any work
-    chance = searcher.chance
-    copies = [store.copies(digest_of(one.document.text)) for one in exhibits]
-    levs = verifier.encode([one.document for one in exhibits])
+    copies = [store.copies(digest_of(exhibit.document.text)) for exhibit in exhibits]
+    levs = verifier.encode([exhibit.document for exhibit in exhibits])
     sketches = [frozenset(sketch(one.document.text, most=None).tolist()) for one in exhibits]
-    found = searcher.search_apart(levs, k, sketches, [frozenset(numbers) for numbers in copies])
+    results = searcher.search_apart(levs, k, sketches, [frozenset(same) for same in copies])
     searched = []
-    for at, (exhibit, (scored, apart)) in enumerate(zip(exhibits, found, strict=True)):
-        sharing = tuple(store.id(number) for number in apart)
+    for at, (exhibit, (scored, sharing)) in enumerate(zip(exhibits, results, strict=True)):
         (((once,),), taken_out) = without_shared([[exhibit.document]])  # as it was encoded
         tokens = verifier.tokens(once.text)
         states = not verifier.no_statement_on([once])[0]
-        hits = tuple(_hits(searcher, scored, chance, prior, scale, states))
-        (examined,) = verifier.examine([with_text(exhibit, once)], [tokens], levs[at : at + 1])
-        warnings = _cautions(searcher, examined, scored, hits, sharing, taken_out)
+        hits = tuple(_hits(searcher, scored, prior, scale, states))
+        (text,) = verifier.examine([with_text(exhibit, once)], [tokens], levs[at : at + 1])
+        of_text = cautions_of(
+            searcher.verifier, [[text]], population=searcher.population, taken_out=taken_out
+        )
+        ids = tuple(store.id(number) for number in sharing)
         searched.append(
             Searched(
                 name=exhibit.document.id,
@@ -131,18 +141,23 @@ def search_texts(
                 words=len(tokens),
                 hits=hits,
                 copies=tuple(store.id(number) for number in copies[at]),
-                sharing=sharing,
-                warnings=tuple(warnings),
+                sharing=ids,
+                warnings=(
+                    *of_text,
+                    *_shared(text.name, ids),
+                    *cautions_of_index(store, scored.numbers),
+                    *_other_genre(text.name, hits),
+                ),
             )
         )
-    told = chance.others > 0 if chance is not None else np.zeros(0, bool)
-    ranks = chance.ranks[told] if chance is not None else np.zeros(0, int)
+    chance = searcher.chance
+    ranks = np.zeros(0, int) if chance is None else chance.ranks[chance.others > 0]
     return SearchResult(
         index=str(store.folder),
-        texts=texts,
+        texts=len(store),
         prior_same_author=prior,
         log10_needed=log10(1 - prior) - log10(prior),
-        false_hits=_false_hits(chance, texts, scale, verifier),
+        false_hits=() if chance is None else _false_hits(chance, len(store), scale, verifier),
         measured=_measured(chance),
         trials=len(ranks),
         first=int((ranks == 1).sum()),
@@ -155,22 +170,15 @@ def search_texts(
 
 
 def _hits(
-    searcher: Searcher,
-    scored: Scored,
-    chance: Chance | None,
-    prior: float,
-    scale: VerbalScale,
-    states: bool,
+    searcher: Searcher, scored: Scored, prior: float, scale: VerbalScale, states: bool
 ) -> Iterator[Hit]:
-    """Those of one text, on which a statement is made if it `states` one; none on foreign hits."""
-    store, factors = searcher.store, scored.factors
+    """The hits of one text; unless it `states`, no statement is made, nor on foreign hits."""
+    store, chance, factors = searcher.store, searcher.chance, scored.factors
     for at, number in enumerate(scored.numbers.tolist()):
         stated = states and not store.foreign[number]
         factor = float(factors.log_bayes_factor[at]) if stated else 0.0
         shard, row = store.place(number)
-        false = None
-        if stated and chance is not None:
-            false = chance.expected(factor, len(store))[0]
+        probability = float(probability_same_author(factor, prior)) if stated else None
         yield Hit(
             id=store.id(number),
             author=store.author(number),
@@ -178,45 +186,32 @@ def _hits(
             words=round(float(np.exp(shard.levs.log_tokens[row]))),
             log10_bayes_factor=factor / _LOG_10,
             verbal=scale.words(factor / _LOG_10) if stated else NO_STATEMENT,
-            probability_same_author=float(probability_same_author(factor, prior))
-            if stated
-            else None,
+            probability_same_author=probability,
             at_bound=stated and bool(factors.at_bound[at]),
             other_genre=bool(factors.population_misfit[at]),
-            expected_false_hits=false,
+            expected_false_hits=(
+                chance.expected(factor, len(store))[0] if chance is not None and stated else None
+            ),
         )
 
 
-def _cautions(
-    searcher: Searcher,
-    text: ExaminedText,
-    scored: Scored,
-    hits: Sequence[Hit],
-    sharing: Sequence[str],
-    taken_out: TakenOut,
-) -> Iterator[Caution]:
-    """What to beware of with one text, and with this index."""
-    store = searcher.store
-    yield from cautions_of(
-        searcher.verifier, [[text]], population=searcher.population, taken_out=taken_out
-    )
+def _shared(name: str, sharing: Sequence[str]) -> Iterator[Caution]:
     if sharing:
         yield caution(
             "shared_text",
-            f"passages of {text.name} also stand in texts that would be hits: {listed(sharing)}",
+            f"passages of {name} also stand in texts that would be hits: {listed(sharing)}",
             "they are not among the hits, since whoever quotes a text, or has the same "
             "boilerplate, looks like its author",
             "compare them with `adhominem verify`, which leaves such passages out; remove "
             "boilerplate from the text, and search again",
         )
-    foreign = [store.id(number) for number in scored.numbers.tolist() if store.foreign[number]]
-    yield from of_foreign(foreign)
-    yield from cautions_of_index(store)
+
+
+def _other_genre(name: str, hits: Sequence[Hit]) -> Iterator[Caution]:
     if hits and sum(hit.other_genre for hit in hits) > _MANY_STRANGE * len(hits):
         yield caution(
             "other_genre_than_index",
-            f"{text.name} does not lie among the texts of the index, which seem to be of "
-            "another genre",
+            f"{name} does not lie among the texts of the index, which seem to be of another genre",
             "texts that share its genre look as if they shared its author, and the Bayes factors "
             "are too large",
             "search an index of texts of its genre, or compare the hits with `adhominem verify` "
@@ -224,20 +219,17 @@ def _cautions(
         )
 
 
-def of_foreign(ids: Sequence[str]) -> Iterator[Caution]:
-    """Texts of an index that are not what the model was made for."""
-    if ids:
+def cautions_of_index(store: Store, numbers: IntArray) -> Iterator[Caution]:
+    """What to beware of with an index, and with these of its texts."""
+    foreign = [store.id(number) for number in numbers[store.foreign[numbers]].tolist()]
+    if foreign:
         yield caution(
             "foreign",
             "texts of the index that are not running prose of a kind that the model knows "
-            f"({len(ids):,}): {listed(ids)}",
+            f"({len(foreign):,}): {listed(foreign)}",
             "no statement is made on them",
             "remove them with `adhominem index --remove ID`",
         )
-
-
-def cautions_of_index(store: Store) -> Iterator[Caution]:
-    """What to beware of with an index, whatever is looked for in it."""
     repeated = int((store.repeated >= _REPEATED).sum())
     if repeated > _MANY_REPEATED * len(store):
         yield caution(
@@ -252,19 +244,17 @@ def cautions_of_index(store: Store) -> Iterator[Caution]:
 
 
 def _false_hits(
-    chance: Chance | None, texts: int, scale: VerbalScale, verifier: Verifier
+    chance: Chance, texts: int, scale: VerbalScale, verifier: Verifier
 ) -> tuple[FalseHits, ...]:
-    """At each rung of the scale that can be reached."""
-    if chance is None:
-        return ()
+    """The false hits to expect at each rung of the scale that can be reached."""
     calibration = verifier.calibration
     most = np.inf if calibration is None else calibration.widest(population=True)[1] / _LOG_10
     rows = []
     for start, words in scale.rungs:
         if 0 < start <= most:
-            expected, how = chance.expected(start * _LOG_10, texts)
+            number, how = chance.expected(start * _LOG_10, texts)
             rows.append(
-                FalseHits(log10_bayes_factor=start, words=words, expected=expected, measured_by=how)
+                FalseHits(log10_bayes_factor=start, words=words, expected=number, measured_by=how)
             )
     return tuple(rows)
 
@@ -277,7 +267,5 @@ def _measured(chance: Chance | None) -> str:
         if chance.known_authors
         else "texts of the index, whose authors are not known: each is taken to be by another"
     )
-    told = f"{len(chance.pairs):,} pairs of {whose}"
-    if len(chance.trials):
-        told += f", and {len(chance.trials):,} searches for texts of the index"
-    return told
+    searches = f", and {len(chance.trials):,} searches for texts of the index"
+    return f"{len(chance.pairs):,} pairs of {whose}" + (searches if len(chance.trials) else "")

@@ -145,6 +145,7 @@ def _lines(study: ValidationStudy, values: Mapping[str, Any]) -> Iterator[str | 
 
 PAGE: Page[ValidationStudy] = Page(
     name="study",
+    template="study.html",
     styles=(asset("evaluation.css"), asset("study.css")),
     title=lambda study: f"Validation on texts of known authors: {study.material}",
     values=_values,

@@ -7,18 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adhominem.questions.rank.page import PAGE
-from adhominem.questions.rank.ranking import (
+from adhominem.questions.rank.ask import (
     DisputedText,
     RankedCandidate,
     RankedCase,
     Ranking,
-    RankingPopulation,
     evidence,
 )
-from adhominem.questions.rank.rows import candidate_rows, sentences, trust_rows
-from adhominem.questions.rank.trials import Confusion
-from adhominem.questions.rank.trust import Share, Trust
+from adhominem.questions.rank.evidence import RankingPopulation
+from adhominem.questions.rank.page import PAGE, candidate_rows, sentences, trust_rows
+from adhominem.questions.rank.trials import Confusion, Share, Trust
 from adhominem.questions.rank.versus import Versus, VersusNgram, VersusPassage
 from adhominem.verify.cautions import Caution
 
@@ -170,7 +168,7 @@ def test_rows_beyond_the_first_are_put_together() -> None:
 
 
 def test_what_was_not_tried_has_no_row() -> None:
-    assert [row.name for row in trust_rows(trust(["a", "b"]))] == [
+    assert [row[0] for row in trust_rows(trust(["a", "b"]))] == [
         "author ranked first",
         "right where somebody is named",
         "“none” though it was one of them",

@@ -13,11 +13,11 @@ from conftest import SmallRun, made_up_rows
 
 from adhominem import Population, Ranking, Verifier, load, rank_texts
 from adhominem.errors import EmptyTextError, OptionError
+from adhominem.evaluation import pan
 from adhominem.jobs.run import Run
-from adhominem.questions.rank import ask
-from adhominem.questions.rank.others import in_turn
-from adhominem.questions.rank.pool import TextPool, in_rows
-from adhominem.questions.rank.trials import Trials
+from adhominem.questions.rank import evidence
+from adhominem.questions.rank.evidence import TextPool, in_turn
+from adhominem.questions.rank.trials import Trials, macro_f1
 from adhominem.score.decision import VerbalScale
 from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document
@@ -86,7 +86,7 @@ def test_a_given_population_is_the_same_for_all(verifier: Verifier) -> None:
         DISPUTED[0], CANDIDATES[row.name], population=verifier.population(OTHERS)
     )
     assert row.log10_bayes_factor == pytest.approx(alone.log10_bayes_factor, abs=1e-4)
-    with pytest.raises(OptionError, match="the population has 3 texts"):
+    with pytest.raises(OptionError, match="the population has 3 different texts"):
         ranked(verifier, population=OTHERS[:3])
 
 
@@ -126,7 +126,7 @@ def test_each_disputed_text_that_is_too_short_is_named(verifier: Verifier) -> No
 
 def test_batches_make_no_difference(verifier: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ranked(verifier)
-    monkeypatch.setattr(ask, "_TEXTS_AT_ONCE", 5)
+    monkeypatch.setattr(evidence, "_TEXTS_AT_ONCE", 5)
     monkeypatch.setattr(Kept.__init__, "__defaults__", (3, 0))
     for row, other in zip(
         ranked(verifier).cases[0].candidates, whole.cases[0].candidates, strict=True
@@ -170,17 +170,15 @@ def test_the_pool_leaves_the_texts_of_a_pair_out_of_their_population(profile_fol
     verifier = load(profile_folder)
     levs = verifier.encode([row["text"] for row in ROWS])
     pool = TextPool(verifier.scorer, levs)
-    sides = [[0], [0, 1], [2]], [[5, 6], [9], [3, 4, 7]]
-    scored = pool.factors(*sides, list(range(20)))
-    for at, (first, second) in enumerate(zip(*sides, strict=True)):
+    pairs = [([0], [5, 6]), ([0, 1], [9]), ([2], [3, 4, 7])]
+    scored = pool.factors(pairs, range(20))
+    for at, (first, second) in enumerate(pairs):
         others = [number for number in range(20) if number not in (*first, *second)]
-        alone = pool.factors([first], [second], others)
+        alone = pool.factors([(first, second)], others)
         with_them = verifier.score([levs[first]], [levs[second]], verifier.population_of(levs))
         assert scored.log_bayes_factor[at] == pytest.approx(with_them[0], abs=1e-4)
         # Only the usual length of the population is that of all its texts.
         assert scored.log_bayes_factor[at] == pytest.approx(alone.log_bayes_factor[0], abs=0.02)
-    rows = in_rows(scored, 3)
-    assert rows.unbounded.shape == (3, 1)
 
 
 # Trials.
@@ -192,9 +190,7 @@ def trials_of(verifier: Verifier, **options: Any) -> Trials:
         "texts": 1,
         "words": 30,
         "population": None,
-        "population_of_others": True,
-        "most_trials": 100,
-        "seed": 0,
+        "of_others": True,
     }
     return Trials(verifier.scorer, CANDIDATES, levs_of, **{**usual, **options})
 
@@ -207,7 +203,7 @@ def test_every_known_text_is_taken_out_once_and_its_author_keeps_the_others(
     assert sorted(at for trial in trials.all for at in trial.whole) == list(range(20))
     for trial in trials.all:
         (whole,) = trial.whole
-        assert ROWS[whole]["author"] == trial.author
+        assert ROWS[whole]["author"] == trials.names[trial.author]
         assert whole not in trial.rest
         assert len(trial.rest) == 3
     assert len({trial.author for trial in trials.all[:5]}) == 5  # they take turns
@@ -219,42 +215,59 @@ def test_the_numbers_of_a_trial_are_those_of_its_texts_compared_by_themselves(
     verifier: Verifier,
 ) -> None:
     trials = trials_of(verifier, words=20)
-    outcome = trials.run(0.5, lambda share: None)
-    trial = trials.all[0]
-    (whole,) = trial.whole
+    result = trials.run(0.5, lambda share: None)[0]
+    (whole,) = result.trial.whole
     text = replace(Document(**ROWS[whole]), text=first_words(ROWS[whole]["text"], 20))
     population = [Document(**row) for at, row in enumerate(ROWS) if at != whole]
-    for at, (author, candidate) in enumerate(outcome.pairs[:5]):
-        assert author == trial.author
+    assert result.candidates == list(range(5))
+    for at, candidate in enumerate(trials.names):
         side = [t for t in CANDIDATES[candidate] if t.id != ROWS[whole]["id"]]
         alone = verifier.verify(text, side, population=verifier.population(population))
-        assert outcome.factors[at] == pytest.approx(alone.log_bayes_factor, abs=1e-3)
-        assert outcome.same[at] == (author == candidate)
+        assert result.log_bayes_factors[at] == pytest.approx(alone.log_bayes_factor, abs=1e-3)
+
+
+def test_trials_together_are_as_each_by_itself(verifier: Verifier) -> None:
+    for options in ({}, {"of_others": False}):
+        trials = trials_of(verifier, **options)
+        for result in trials.run(0.5, lambda share: None):
+            alone = trials.rank([result.trial], trials.population_of(result.trial), 0.5)
+            (expected,) = alone.values()
+            assert result.log_bayes_factors == pytest.approx(expected.log_bayes_factors, abs=1e-12)
+            assert (result.answer, result.first) == (expected.answer, expected.first)
 
 
 def test_with_the_author_left_out_none_is_right_and_nothing_of_the_author_is_there(
-    verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+    verifier: Verifier,
 ) -> None:
-    seen: list[tuple[Any, Any, Any]] = []
-    of = TextPool.factors
-
-    def noted(self: TextPool, first: Any, second: Any, population: Any) -> Any:
-        seen.append((first, second, population))
-        return of(self, first, second, population)
-
-    monkeypatch.setattr(TextPool, "factors", noted)
     trials = trials_of(verifier)
-    outcome = trials.run(0.5, lambda share: None)
-    assert len(seen) == len(outcome.truth) == 40
-    assert outcome.truth.count("<UNK>") == 20
-    for (_, second, population), author, true in zip(seen, outcome.by, outcome.truth, strict=True):
-        names = {ROWS[at]["author"] for side in second for at in side}
-        if true == "<UNK>":
+    ranked_trials = [result.trial for result in trials.run(0.5, lambda share: None)]
+    assert len(ranked_trials) == 40
+    assert sum(trial.left_out for trial in ranked_trials) == 20
+    for trial in ranked_trials:
+        population = trials.population_of(trial)
+        assert population is not None
+        assert not trial.whole & set(population)
+        known = {at for _, side in trials.pairs_of(trial) for at in side}
+        names = {ROWS[at]["author"] for at in known}
+        author = trials.names[trial.author]
+        if trial.left_out:
+            assert trial.truth == -1
             assert author not in names | {ROWS[at]["author"] for at in population}
         else:
             assert author in names
-    for trial, (_, _, population) in zip(trials.all, seen[::2], strict=True):
-        assert not trial.whole & set(population)
+            assert not trial.whole & known
+
+
+def test_macro_f1_of_many_draws_is_that_of_each() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.array([0, 0, 1, 2, 2, -1, -1])
+    draws = truth[rng.permuted(np.tile(np.arange(7), (20, 1)), axis=1)]
+    answered = rng.integers(-1, 4, draws.shape)
+    expected = [
+        pan.macro_f1([str(at) for at in one], [str(at) for at in other], "-1")
+        for one, other in zip(draws.tolist(), answered.tolist(), strict=True)
+    ]
+    assert macro_f1(draws, answered) == pytest.approx(expected)
 
 
 def test_trust_counts_what_the_trials_gave_and_repeats_by_its_seed(verifier: Verifier) -> None:
@@ -271,7 +284,8 @@ def test_trust_counts_what_the_trials_gave_and_repeats_by_its_seed(verifier: Ver
     )
     assert trust.named_right.count == right
     assert trust.macro_f1_interval[0] <= trust.macro_f1 <= trust.macro_f1_interval[1]
-    assert 0 <= trust.first.low <= trust.first.value <= trust.first.high <= 1
+    share = trust.first.count / trust.first.of
+    assert 0 <= trust.first.low <= share <= trust.first.high <= 1
 
 
 def test_where_candidates_have_few_texts_fewer_are_disputed_together(verifier: Verifier) -> None:

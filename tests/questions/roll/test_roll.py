@@ -182,7 +182,7 @@ def test_bad_input_is_told(case: Path, mixed_folder: Path) -> None:
         roll_files(text, model=model, words=100, step=200)
     with pytest.raises(OptionError, match=r"roll\.pdf is not an \.html"):
         roll_files(text, output=case / "roll.pdf", model=model)
-    with pytest.raises(InputError, match="expected one: give a file"):
+    with pytest.raises(InputError, match="expected one: give a single text"):
         roll_files(case / "ann", model=model)
     with pytest.raises(OptionError, match="two candidates"):
         roll_files(text, [case / "ann", case / "ann"], model=model, words=100, step=25)

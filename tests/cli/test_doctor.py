@@ -12,10 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from adhominem import errors
-from adhominem.cli import main
+from adhominem.cli import doctor, main
+from adhominem.cli.doctor import EXTRAS, examine
 from adhominem.errors import MissingExtraError, how_to_install
-from adhominem.jobs import doctor
-from adhominem.jobs.doctor import EXTRAS, examine
 
 ROOT = Path(__file__).parents[2]
 
