@@ -98,8 +98,8 @@ def main() -> None:
     paths = [*sorted(folder.glob("train/*.xz")), *sorted(folder.glob("train-kinds/*.xz"))]
     paths = [path for path in paths if path.name.split(".")[0] not in VERSE]
     genres = {path.name.split(".")[0]: texts_at(path, TEXTS) for path in paths}
-    prose, samples = fit_prose(genres, Tokenizer())
-    measure = Measure(prose)
+    learnt, samples = fit_prose(genres, Tokenizer())
+    measure = Measure(learnt)
     same = "the same as" if measure.prose == adhominem.load().prose else "not"
     print(f"limit {measure.prose.limit:.3f}; what was learnt is {same} what general-en has\n")
 
@@ -117,7 +117,7 @@ def main() -> None:
             continue
         others = measure.prose
         if name in samples.genres:
-            others = Prose.fit(samples.without(name), prose.lexicon)
+            others = Prose.fit(samples.without(name), learnt.lexicon)
         known, unknown = [], []
         for at, words in enumerate(WORDS):
             parts = cut(texts, words, chance)

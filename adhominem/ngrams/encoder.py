@@ -347,7 +347,7 @@ class _ByProjection(_Weighted):
         all_values = np.zeros((_up_to_alike(len(rows)), columns), np.float32)
         for row, (here, values) in zip(all_values, rows, strict=False):
             row[here] = values
-        used = all_values.any(axis=0)
+        used = np.asarray(all_values.any(axis=0))
         block = np.zeros((_BLOCK, _up_to_alike(size)), np.float32)
         levs = np.zeros((len(all_values), block.shape[1]), np.float32)
         part = np.empty_like(levs)
