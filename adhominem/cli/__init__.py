@@ -172,7 +172,7 @@ for _command in (
     asking.QuestionCommand("contrast", _MAX_BYTES),
     index.index,
     asking.QuestionCommand("search", _MAX_BYTES),
-    index.link,
+    asking.QuestionCommand("link"),
     answers.evaluate,
     answers.table,
     answers.baseline,
@@ -194,7 +194,6 @@ for _command in (
     if _command not in (
         models.ensemble,
         models.serve,
-        index.link,
         doctor.doctor,
     ):  # all others read texts
         _command.params.append(_MAX_BYTES)
