@@ -110,7 +110,8 @@ def slow_contributions(comparison: ComparedSides) -> dict[Ngram, float]:
             ]
             whole = sum(float(mean @ mean) for mean in means)
         for column in columns.tolist():
-            ngram, row = table.ngram(column), encoder.rows(np.array([column]))[0].astype(float)
+            ngram, one = table.ngram(column), np.ones((1, 1), np.float32)
+            row = encoder.levs(np.array([column]), one)[0].astype(float)
             if encoder.is_profile:
                 terms[ngram] = 0.0
                 squares[ngram] = sum(float(row @ mean) ** 2 for mean in means)
