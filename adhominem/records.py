@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from math import inf, isfinite
@@ -26,6 +26,7 @@ from typing import (
     Annotated,
     Any,
     ClassVar,
+    Self,
     TypeVar,
     Union,
     cast,
@@ -60,7 +61,6 @@ class Within:
     below: float = inf
 
     def allows(self, value: Any) -> bool:
-        """Whether the number is within the limits."""
         return bool(self.at_least <= value <= self.at_most and self.above < value < self.below)
 
     def __str__(self) -> str:
@@ -79,7 +79,6 @@ class OneOf:
         self.choices = choices
 
     def allows(self, value: Any) -> bool:
-        """Whether the value is one of them."""
         return value in self.choices
 
     def __str__(self) -> str:
@@ -90,7 +89,6 @@ class SomeOf(OneOf):
     """A limit to some of these strings, which are read in this order without repetition."""
 
     def allows(self, value: Any) -> bool:
-        """Whether all values are among them."""
         return set(value) <= set(self.choices)
 
     def __str__(self) -> str:
@@ -104,7 +102,6 @@ class Longest:
     length: int
 
     def allows(self, value: Any) -> bool:
-        """Whether the value is within the limit."""
         return len(value) <= self.length
 
     def __str__(self) -> str:
@@ -178,22 +175,20 @@ class Setting:
 
     @property
     def field(self) -> str:
-        """What it is called in a form."""
         return self.offered.field or self.name
 
     @property
     def served(self) -> Any:
-        """The limit for what a server is asked for."""
         return self.offered.served or self.limit
 
 
 def notes_of(cls: Any) -> dict[str, tuple[Any, list[Any]]]:
     """The fields of a dataclass by name: the type of each, and the notes in its hint."""
-    told = {}
+    of_fields = {}
     for name, hint in _hints(cls).items():
         kind, *notes = get_args(hint) if get_origin(hint) is Annotated else [hint]
-        told[name] = kind, notes
-    return told
+        of_fields[name] = kind, notes
+    return of_fields
 
 
 def settings_of(cls: Any, to: str = "") -> tuple[Setting, ...]:
@@ -201,8 +196,8 @@ def settings_of(cls: Any, to: str = "") -> tuple[Setting, ...]:
     settings = []
     defaults = {field.name: field.default for field in fields(cls)}
     for name, (kind, notes) in notes_of(cls).items():
-        if get_origin(kind) in (UnionType, Union):  # X | None
-            (kind,) = (member for member in get_args(kind) if member is not NoneType)
+        if get_origin(kind) in (UnionType, Union):
+            kind = _not_none(kind)
         offered = next((note for note in notes if isinstance(note, Offered)), Offered())
         limit = next((note for note in notes if hasattr(note, "allows")), None)
         settings += [
@@ -296,8 +291,7 @@ def _read(hint: Any, value: Any, path: str) -> Any:
         if value is None:
             _expect(NoneType in inner, value, str(hint), path)
             return None
-        (hint,) = (member for member in inner if member is not NoneType)
-        return _read(hint, value, path)
+        return _read(_not_none(hint), value, path)
     if origin in (tuple, list):
         _expect(isinstance(value, tuple | list), value, "a list", path)
         hints = inner if origin is tuple and inner[-1] is not Ellipsis else inner[:1] * len(value)
@@ -312,7 +306,18 @@ def _read(hint: Any, value: Any, path: str) -> Any:
         }
     if is_dataclass(hint):
         return value if isinstance(value, hint) else _read_record(hint, value, path)  # type: ignore[arg-type]
-    return _read_plain(hint, value, path)
+    if hint is float and type(value) is int and abs(value) < 2**1023:
+        value = float(value)
+    _expect(type(value) is hint, value, getattr(hint, "__name__", str(hint)), path)
+    _expect(hint is not float or isfinite(value), value, "a finite number", path)
+    _expect(hint is not str or not _HALF.search(value), value, "whole characters", path)
+    return value
+
+
+def _not_none(hint: Any) -> Any:
+    """X of a hint `X | None`."""
+    (kind,) = (member for member in get_args(hint) if member is not NoneType)
+    return kind
 
 
 def _read_record(cls: Any, value: Any, path: str) -> Any:
@@ -334,15 +339,6 @@ def _read_record(cls: Any, value: Any, path: str) -> Any:
         raise RecordError(f"{path}: {error}") from None
 
 
-def _read_plain(hint: Any, value: Any, path: str) -> Any:
-    if hint is float and type(value) is int and abs(value) < 2**1023:
-        value = float(value)
-    _expect(type(value) is hint, value, getattr(hint, "__name__", str(hint)), path)
-    _expect(hint is not float or isfinite(value), value, "a finite number", path)
-    _expect(hint is not str or not _HALF.search(value), value, "whole characters", path)
-    return value
-
-
 def _expect(fits: bool, value: Any, expected: object, path: str) -> None:
     if not fits:
         raise RecordError(f"{path} is {_SHORT.repr(value)}; expected {expected}")
@@ -362,3 +358,86 @@ def _written(cls: Any) -> dict[str, Field[Any]]:
         for field in fields(cls)
         if field.metadata.get("json", True)
     }
+
+
+# Configurations, whose settings can be changed one by one: `--set encoder.lev_size=80`
+
+
+class BaseConfig(Options):
+    """The base of configurations: dataclasses of options, possibly in groups."""
+
+    # Settings of earlier versions, with the value that corresponds to today's behaviour.
+    dropped: ClassVar[tuple[tuple[str, object], ...]] = ()
+
+    def with_setting(self, setting: str) -> Self:
+        """A copy with one setting changed: `encoder.lev_size=80`, `data.windows.hop=20`."""
+        return self.with_settings([setting])
+
+    def with_settings(self, settings: Sequence[str]) -> Self:
+        """A copy with some settings changed; only the final result must be consistent."""
+        data: Any = self.to_json()
+        for setting in settings:
+            path, equals, value = setting.partition("=")
+            if not equals:
+                problem = f"'{setting}' is not a setting"
+                raise OptionError(f"{problem}; expected one like encoder.lev_size=80")
+            *groups, name = path.split(".")
+            place = data
+            for group in groups:
+                place = _known(place, group, path)
+            before = _known(place, name, path)
+            if isinstance(before, dict):
+                raise OptionError(f"'{path}' is a group of settings; expected one like {path}.NAME")
+            place[name] = value if isinstance(before, str) else _parsed(value)
+        return self.from_json(data)
+
+    def to_json(self) -> dict[str, Any]:
+        """The config as JSON, for `from_json`."""
+        written: dict[str, Any] = to_json(self)
+        return written
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """The config that `to_json` wrote, or an earlier version's.
+
+        Missing settings have their defaults, since new ones default to the earlier behaviour;
+        unknown ones raise OptionError.
+        """
+        for path, value in cls.dropped:
+            data = _without(data, path.split("."), value)
+        return from_json(cls, data, "config")
+
+
+def pick_preset(name: str, presets: Mapping[str, Record]) -> Record:
+    """The preset of this name."""
+    if name not in presets:
+        raise OptionError(f"there is no preset '{name}'; expected one of: {', '.join(presets)}")
+    return presets[name]
+
+
+def _known(place: Any, name: str, path: str) -> Any:
+    if not isinstance(place, dict):
+        raise OptionError(f"'{path}' is a part of a setting; expected one like encoder.lev_size")
+    if name not in place:
+        raise OptionError(f"there is no setting '{path}'; expected one of: {', '.join(place)}")
+    return place[name]
+
+
+def _without(data: Any, path: Sequence[str], value: object) -> Any:
+    """A copy without a setting, if that has this value."""
+    name, *rest = path
+    if not isinstance(data, dict) or name not in data:
+        return data
+    if rest:
+        return {**data, name: _without(data[name], rest, value)}
+    if type(data[name]) is not type(value) or data[name] != value:
+        return data
+    return {key: entry for key, entry in data.items() if key != name}
+
+
+def _parsed(value: str) -> object:
+    """A setting's text parsed as JSON, or else the text itself, which its limit may refuse."""
+    try:
+        return json.loads(value.lower() if value in ("True", "False") else value)
+    except ValueError:
+        return value

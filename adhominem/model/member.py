@@ -23,7 +23,8 @@ from adhominem.score.genres import Genres
 from adhominem.score.members import GenreMember, LayerMember, MemberScorer
 from adhominem.score.typicality import Typicality
 from adhominem.text.files import Document
-from adhominem.text.tokenizer import Numbered, Tokenizer
+from adhominem.text.lexicon import Numbered
+from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import SPECIAL, Vocabulary, prefix_tokens
 
 FORMAT = 2  # of config.json

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from adhominem.config import BaseConfig
 from adhominem.ngrams.table import NgramOptions
 from adhominem.records import (
+    BaseConfig,
     OneOf,
     Options,
     Positive,

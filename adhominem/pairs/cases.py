@@ -10,12 +10,11 @@ their author: they are never on both sides either.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO
 
 import numpy as np
 
@@ -48,22 +47,6 @@ class PairSet:
         return np.asarray((first == second) & (first != UNKNOWN_LABEL), dtype=bool)
 
 
-class _TextStore:
-    """Texts on disk with random access: a corpus need not fit into memory."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._offsets = [0]
-
-    def add(self, text: str) -> None:
-        self._offsets.append(self._offsets[-1] + self._file.write(text.encode("utf-8")))
-
-    def __getitem__(self, index: int) -> str:
-        start, end = self._offsets[index : index + 2]
-        self._file.seek(start)
-        return self._file.read(end - start).decode("utf-8")
-
-
 def write_pair_set(
     sources: Sequence[Source],
     output: str | Path,
@@ -79,13 +62,14 @@ def write_pair_set(
     check_names(sources)
     collector = LabelCollector()
     words: list[int] = []
-    with TemporaryFile() as file, write_folder(Path(output)) as folder:
-        texts = _TextStore(file)
+    # On disk, with random access: a corpus need not fit into memory.
+    with TemporaryFile() as texts, write_folder(Path(output)) as folder:
+        ends = [0]
         for source in sources:
             for document in source.documents(skipped=skipped):
                 collector.add(document, source.name)
                 words.append(len(document.text.split()))
-                texts.add(document.text)
+                ends.append(ends[-1] + texts.write(document.text.encode("utf-8")))
         labels = collector.labels()
         options = options or PairOptions()
         pairs = draw_epoch(labels, seed=seed, epoch=0, options=options)
@@ -96,7 +80,12 @@ def write_pair_set(
                 f"{len(labels)} documents by {len(labels.author_names)} authors make no pair "
                 f"under these options; {why_no_pairs(labels, options)}"
             )
-        _write(folder, pairs, labels, texts)
+
+        def text_of(document: int) -> str:
+            texts.seek(ends[document])
+            return texts.read(ends[document + 1] - ends[document]).decode("utf-8")
+
+        _write(folder, pairs, labels, text_of)
     return PairSet(pairs, labels, np.array(words))
 
 
@@ -109,8 +98,8 @@ def _first(pairs: DrawnPairs, count: int, options: PairOptions) -> DrawnPairs:
     return pairs[place <= count // 2]
 
 
-def _write(folder: Path, pairs: DrawnPairs, labels: Labels, texts: _TextStore) -> None:
-    def topic(document: int) -> str:
+def _write(folder: Path, pairs: DrawnPairs, labels: Labels, text_of: Callable[[int], str]) -> None:
+    def topic_of(document: int) -> str:
         index = labels.topic[document]
         return "" if index == UNKNOWN_LABEL else labels.topic_names[index]
 
@@ -122,9 +111,10 @@ def _write(folder: Path, pairs: DrawnPairs, labels: Labels, texts: _TextStore) -
         columns = (pairs.first.tolist(), pairs.second.tolist(), pairs.same_author.tolist())
         for number, (first, second, same) in enumerate(zip(*columns, strict=True)):
             id = f"{labels.corpus_names[labels.corpus[first]]}-{number:0{width}}"
-            fandoms, pair = [topic(first), topic(second)], [texts[first], texts[second]]
-            authors = [labels.author_names[labels.author[document]] for document in (first, second)]
-            row = {"id": id, "fandoms": fandoms, "pair": pair}
+            both = (first, second)
+            authors = [labels.author_names[labels.author[document]] for document in both]
+            fandoms, texts = list(map(topic_of, both)), list(map(text_of, both))
+            row = {"id": id, "fandoms": fandoms, "pair": texts}
             truth = {"id": id, "same": same, "authors": authors}
             pair_file.write(json.dumps(row, ensure_ascii=False) + "\n")
             truth_file.write(json.dumps(truth, ensure_ascii=False) + "\n")

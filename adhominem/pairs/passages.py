@@ -23,18 +23,17 @@ different people.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, IntArray
-from adhominem.text.files import Document
+from adhominem.text.files import Document, digest_of
 
 Hashes = npt.NDArray[np.uint64]
 TakenOut = Sequence[tuple[str, int]]  # the names of texts, and the words taken out of each
@@ -87,7 +86,7 @@ def fingerprint(text: str) -> Fingerprint:
     hashes = shingle_hashes(np.frombuffer(letters, np.uint8), _COPIED) >> np.uint64(32)
     # With counts, NumPy need not load its masked arrays.
     sample, _ = np.unique(hashes[hashes < _SAMPLED].astype(np.uint32), return_counts=True)
-    return Fingerprint(_digest(letters), sample)
+    return Fingerprint(digest_of(letters), sample)
 
 
 def _letters(text: str) -> bytes:
@@ -97,12 +96,7 @@ def _letters(text: str) -> bytes:
     return text.encode("utf-8").translate(None, _ASCII_NO_LETTERS)
 
 
-def _digest(letters: bytes) -> bytes:
-    """A hash of letters, equal for equal texts."""
-    return blake2b(letters, digest_size=16).digest()
-
-
-_NOTHING = _digest(b"")
+_NOTHING = digest_of(b"")
 
 
 def shingle_hashes(letters: npt.NDArray[Any], size: int) -> npt.NDArray[np.uint64]:
@@ -140,7 +134,7 @@ def find_duplicates(fingerprints: Sequence[Fingerprint], share: float = 0.5) -> 
 def originals(texts: Sequence[str]) -> list[int]:
     """The index (texts,) of the first text with the same letters, mostly the text itself."""
     first = list(range(len(texts)))
-    for original, copy in _equal([_digest(_letters(text)) for text in texts]):
+    for original, copy in _equal([digest_of(_letters(text)) for text in texts]):
         first[copy] = original
     return first
 
@@ -260,47 +254,52 @@ def without_shared(
     occur once. If hardly anything of a text would remain, it is a copy of another and stays whole.
     """
     documents = [text for group in groups for text in group]
+    authors = np.repeat(np.arange(len(groups)), [len(group) for group in groups])  # (texts,)
+    taken_out: Counter[str] = Counter()
+    _cut_passages(documents, authors, elsewhere, taken_out)
+    _cut_pieces(documents, authors, taken_out)
+    rest = iter(documents)
+    return [[next(rest) for _ in group] for group in groups], list(taken_out.items())
+
+
+def _cut_passages(
+    documents: list[Document], authors: IntArray, elsewhere: Hashes | None, taken_out: Counter[str]
+) -> None:
     letters = [Letters(text.text) for text in documents]
     hashes = np.concatenate([np.zeros(0, np.uint64), *(one.hashes for one in letters)])
     again, known = _repeated(hashes), np.zeros(len(hashes), dtype=bool)
     if elsewhere is not None and len(elsewhere):
         known = np.isin(hashes, elsewhere)
-    taken_out: list[tuple[str, int]] = []
-    if again.any() or known.any():
-        sizes = [len(one.hashes) for one in letters]
-        texts = np.repeat(np.arange(len(letters)), sizes)  # (shingles,): the text of each
-        authors = np.repeat(np.arange(len(groups)), [len(group) for group in groups])[texts]
-        in_text = _repeated(hashes, texts)
-        taken = known | again | _in_several(hashes, authors)
-        for at, end in enumerate(np.cumsum(sizes).tolist()):
-            part = slice(end - sizes[at], end)
-            text, words = letters[at].without(taken[part])
-            whole = len(letters[at].starts)
-            if words and whole - words < min(_LEFT, whole / 2):
-                text, words = letters[at].without(in_text[part])
-            if words:
-                documents[at] = replace(documents[at], text=text)
-                taken_out.append((documents[at].id, words))
-    documents, in_pieces = _without_pieces(
-        documents, np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-    )
-    rest = iter(documents)
-    return [[next(rest) for _ in group] for group in groups], _added(taken_out, in_pieces)
+    if not (again.any() or known.any()):
+        return
+    sizes = [len(one.hashes) for one in letters]
+    texts = np.repeat(np.arange(len(letters)), sizes)  # (shingles,): the text of each
+    in_text = _repeated(hashes, texts)
+    taken = known | again | _in_several(hashes, authors[texts])
+    for at, end in enumerate(np.cumsum(sizes).tolist()):
+        part = slice(end - sizes[at], end)
+        text, words = letters[at].without(taken[part])
+        if not _leaves_enough(letters[at], words):
+            text, words = letters[at].without(in_text[part])
+        if words:
+            documents[at] = replace(documents[at], text=text)
+            taken_out[documents[at].id] += words
 
 
-def _without_pieces(
-    documents: list[Document], authors: IntArray
-) -> tuple[list[Document], TakenOut]:
-    """Texts without the short pieces that they share with one other author, if there are many.
+def _leaves_enough(letters: Letters, words: int) -> bool:
+    """Whether a text is more than a copy of another, if it shares this many words with others."""
+    whole = len(letters.starts)
+    return whole - words >= min(_LEFT, whole / 2)
 
-    `authors` (texts,) are their authors.
-    """
+
+def _cut_pieces(documents: list[Document], authors: IntArray, taken_out: Counter[str]) -> None:
+    """Cut the short pieces that texts share with one other author, if there are many."""
     letters = [Letters(text.text) for text in documents]
     hashes = [one.hashes_of(_PIECE) for one in letters]
     every = np.concatenate([np.zeros(0, np.uint64), *hashes])
     owners = np.repeat(authors, [len(one) for one in hashes])
     if not _repeated(every).any():
-        return documents, ()
+        return
     order = np.lexsort((owners, every))
     every, owners = every[order], owners[order]
     others = np.append(True, (every[1:] != every[:-1]) | (owners[1:] != owners[:-1]))
@@ -320,24 +319,13 @@ def _without_pieces(
             if other != author:
                 for side in (author, other):
                     pieces.setdefault(side, []).append(shared[who == other])
-    taken_out: list[tuple[str, int]] = []
     for at, author in enumerate(authors.tolist()):
         if author in pieces:
             taken = np.isin(hashes[at], np.concatenate(pieces[author]))
             text, words = letters[at].without(taken, _PIECE)
-            whole = len(letters[at].starts)
-            if words and whole - words >= min(_LEFT, whole / 2):
+            if words and _leaves_enough(letters[at], words):
                 documents[at] = replace(documents[at], text=text)
-                taken_out.append((documents[at].id, words))
-    return documents, taken_out
-
-
-def _added(*parts: TakenOut) -> TakenOut:
-    """The numbers of words removed from each text, added up."""
-    words: dict[str, int] = {}
-    for name, count in chain(*parts):
-        words[name] = words.get(name, 0) + count
-    return list(words.items())
+                taken_out[documents[at].id] += words
 
 
 def without_recurring(documents: Sequence[Document]) -> tuple[list[Document], Hashes]:

@@ -13,19 +13,19 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, TextIO
 
 import numpy as np
 
-from adhominem.arrays import FloatArray, IntArray
+from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.passages import Duplicate, Fingerprint, find_duplicates, fingerprint
 from adhominem.paper.sampling import draw_epoch
 from adhominem.records import Options, Seed, Share, Within, with_schema
 from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
-from adhominem.text.files import Document
+from adhominem.text.files import Document, digest_of
 from adhominem.text.readers import Source, check_names
 from adhominem.text.writing import write_folder, write_whole
 
@@ -78,20 +78,16 @@ class SplitReport:
     skipped: list[str] = field(default_factory=list)
 
     def table(self) -> tuple[list[str], list[list[str | int]]]:
-        """The paper's Table 1 for these corpora: the names of the columns, and the rows."""
+        """The paper's Table 1 for these corpora: the names of its columns, and its rows."""
         corpora = list(self.parts[PARTS[0]])
         lines = {corpus: [self.parts[part][corpus] for part in PARTS] for corpus in corpora}
         if len(corpora) > 1:
             lines["all"] = [self.totals[part] for part in PARTS]
-        rows: list[list[str | int]] = [
-            [
-                name,
-                *(cell.pairs for cell in cells),
-                "/".join(f"{cell.authors:,}" for cell in cells),
-                "/".join(f"{cell.documents:,}" for cell in cells),
-            ]
-            for name, cells in lines.items()
-        ]
+        rows: list[list[str | int]] = []
+        for name, cells in lines.items():
+            authors = "/".join(f"{cell.authors:,}" for cell in cells)
+            documents = "/".join(f"{cell.documents:,}" for cell in cells)
+            rows.append([name, *(cell.pairs for cell in cells), authors, documents])
         return ["corpus", *(f"{part} pairs" for part in PARTS), "authors", "documents"], rows
 
     def remarks(self) -> list[str]:
@@ -121,8 +117,7 @@ class _Survey:
         self.labels.add(document, corpus)
         self.ids.append(document.id)
         self.words.append(len(document.text.split()))
-        row = json.dumps(asdict(document), sort_keys=True).encode()
-        self.digests.append(blake2b(row, digest_size=16).digest())
+        self.digests.append(digest_of(json.dumps(asdict(document), sort_keys=True)))
         self.fingerprints.append(fingerprint(document.text))
 
 
@@ -148,16 +143,16 @@ def split(
         cluster = _clusters(len(parts), duplicates)
         removed = _remove_across(parts, cluster, duplicates)
         count = partial(_count, labels=labels, survey=survey, seed=options.seed)
+        counts: dict[str, dict[str, PartCounts]] = {}
+        for part, name in enumerate(PARTS):
+            within = {corpus: labels.corpus == at for at, corpus in enumerate(labels.corpus_names)}
+            counts[name] = {
+                corpus: count((parts == part) & in_it) for corpus, in_it in within.items()
+            }
         report = SplitReport(
             options,
-            {
-                name: {
-                    corpus: count(np.flatnonzero((parts == part) & (labels.corpus == index)))
-                    for index, corpus in enumerate(labels.corpus_names)
-                }
-                for part, name in enumerate(PARTS)
-            },
-            {name: count(np.flatnonzero(parts == part)) for part, name in enumerate(PARTS)},
+            counts,
+            {name: count(parts == part) for part, name in enumerate(PARTS)},
             [
                 {"id": survey.ids[gone], "duplicate_of": survey.ids[kept], "share": share}
                 for gone, kept, share in removed
@@ -194,15 +189,13 @@ def assign_parts(labels: Labels, options: SplitOptions) -> IntArray:
             author_shares = np.divide(shares, stay, out=np.zeros(len(PARTS)), where=shares > 0)
             author_shares /= author_shares.sum()
         names = [labels.author_names[author] for author in authors]
-        author_part[authors] = _parts_by_hash(
-            names, counts, author_shares, f"{options.seed}/author"
-        )
+        key = f"{options.seed}/author"
+        author_part[authors] = _parts_by_hash(names, counts, author_shares, key)
     parts = author_part[labels.author]
     if options.topic_disjoint:
         counts = np.bincount(labels.topic[known], minlength=len(labels.topic_names))
-        topic_part = _parts_by_hash(
-            labels.topic_names, counts, topic_shares, f"{options.seed}/topic"
-        )
+        key = f"{options.seed}/topic"
+        topic_part = _parts_by_hash(labels.topic_names, counts, topic_shares, key)
         agree = ~known
         agree[known] = topic_part[labels.topic[known]] == parts[known]
         parts = np.where(agree, parts, NO_PART)
@@ -228,7 +221,7 @@ def _parts_by_hash(
     names: Sequence[str], counts: IntArray, shares: FloatArray, key: str
 ) -> IntArray:
     """The part (names,) of each name; the middle of its documents, in hash order, decides."""
-    hashes = [blake2b(f"{key}/{name}".encode(), digest_size=16).digest() for name in names]
+    hashes = [digest_of(f"{key}/{name}") for name in names]
     order = np.array(sorted(range(len(names)), key=lambda index: hashes[index]), dtype=np.int64)
     ends = np.cumsum(counts[order])
     middles = (ends - counts[order] / 2) / max(1, ends[-1] if len(ends) else 0)
@@ -281,8 +274,9 @@ def _count_two_names(parts: IntArray, labels: Labels, cluster: IntArray) -> int:
     return int((np.bincount(names[:, 0]) > 1).sum())
 
 
-def _count(documents: IntArray, labels: Labels, survey: _Survey, seed: int) -> PartCounts:
+def _count(chosen: BoolArray, labels: Labels, survey: _Survey, seed: int) -> PartCounts:
     """The numbers of authors, documents, words and pairs of some documents, and their hash."""
+    documents = np.flatnonzero(chosen)
     pairs = draw_epoch(labels.select(documents), seed=seed, epoch=0)
     content = b"".join(sorted(survey.digests[index] for index in documents))
     return PartCounts(

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from adhominem.config import BaseConfig, pick_preset
 from adhominem.paper.sampling import PairOptions
 from adhominem.records import (
+    BaseConfig,
     Longest,
     NotNegative,
     OneOf,
@@ -20,6 +20,7 @@ from adhominem.records import (
     Share,
     ShareBelow1,
     Size,
+    pick_preset,
 )
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.vocabulary import VocabularyOptions, WindowOptions

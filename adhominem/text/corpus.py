@@ -71,9 +71,7 @@ class Labels:
         for label in LABELS:
             index, names = getattr(self, label), getattr(self, f"{label}_names")
             if index.shape != self.author.shape or index.max(initial=-1) >= len(names):
-                raise ValueError(
-                    f"the {label} labels do not fit: {index.shape}, {len(names)} names"
-                )
+                raise ValueError(f"the {label} labels do not fit {len(names)} names")
 
     def __len__(self) -> int:
         return len(self.author)
@@ -238,12 +236,9 @@ def _strings(tables: Tables, name: str) -> list[str]:
 
 def _are_offsets(ends: IntArray, count: int, length: int) -> bool:
     """Whether `ends` cuts the range from 0 to `length` into `count` consecutive parts."""
-    return (
-        len(ends) == count + 1
-        and int(ends[0]) == 0
-        and int(ends[-1]) == length
-        and bool((np.diff(ends) >= 0).all())
-    )
+    if len(ends) != count + 1 or int(ends[0]) != 0 or int(ends[-1]) != length:
+        return False
+    return bool((np.diff(ends) >= 0).all())
 
 
 def _read_description(folder: Path) -> dict[str, Any]:
@@ -257,7 +252,14 @@ def _read_description(folder: Path) -> dict[str, Any]:
         with open_regular(path, _LARGEST_DESCRIPTION)[0] as file:
             description: dict[str, Any] = parsed_json(file.read(_LARGEST_DESCRIPTION))
         written_as = description["format"]
-        _check_description(description)
+        corpora = description.get("corpora", [])
+        counts = [description.get("documents"), description.get("tokens")]
+        counts += [row[name] for row in corpora for name in ("authors", "documents", "tokens")]
+        if not all(type(count) is int and count >= 0 for count in counts):
+            raise ValueError("a count is not a number")
+        names = [*(row["name"] for row in corpora), *description.get("normalisation", [])]
+        if not all(isinstance(name, str) for name in names):
+            raise ValueError("a name is not a string")
     except _DAMAGE as error:
         raise _damaged(folder, f"corpus.json: {error!r}") from None
     if written_as != FORMAT:
@@ -266,18 +268,6 @@ def _read_description(folder: Path) -> dict[str, Any]:
             f"{FORMAT}. Use the version that wrote it, or prepare it again."
         )
     return description
-
-
-def _check_description(description: dict[str, Any]) -> None:
-    """Raise ValueError unless the counts in corpus.json are numbers and the names strings."""
-    rows = description.get("corpora", [])
-    steps = description.get("normalisation", [])
-    counts = [description.get("documents"), description.get("tokens")]
-    counts += [row[name] for row in rows for name in ("authors", "documents", "tokens")]
-    if not all(type(count) is int and count >= 0 for count in counts):
-        raise ValueError("a count is not a number")
-    if not all(isinstance(name, str) for name in (*(row["name"] for row in rows), *steps)):
-        raise ValueError("a name is not a string")
 
 
 def _map_tokens(path: Path, count: int) -> npt.NDArray[np.uint32]:

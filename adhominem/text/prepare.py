@@ -38,11 +38,12 @@ from adhominem.text.corpus import (
     pack_strings,
 )
 from adhominem.text.files import Document
+from adhominem.text.lexicon import Numbered
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Source, check_names, find_sources, read_pairs
 from adhominem.text.streams import stop_or_skip
-from adhominem.text.tokenizer import Numbered, PackedTexts, Tokenizer
+from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import prefix_tokens
 from adhominem.text.writing import write_folder
 
@@ -64,7 +65,7 @@ def prepare(
     """
     sources = list(sources)
     check_names(sources)
-    streams = [(s, s.documents(skipped=skipped)) for s in sources]
+    streams = [(source, source.documents(skipped=skipped)) for source in sources]
     return _pack(streams, Path(output), normaliser or Normaliser(), jobs, skipped)
 
 
@@ -86,24 +87,27 @@ def prepare_pairs(
 
     def usable(pair: Pair) -> Pair | InputError:
         for document in (pair.first, pair.second):
-            if not normaliser(document.text).strip():  # zero-width characters alone
-                return EmptyTextError(
-                    f"'{document.id}' has no visible character; leave it out", source.path
-                )
+            if not normaliser(document.text).strip():
+                return _invisible(document, source)
         return pair
 
     def documents() -> Iterator[Document]:
         pairs = read_pairs(source.path, skipped=skipped)
         for pair in stop_or_skip(map(usable, pairs), skipped):
             if pair.same_author is None:
-                raise MissingFieldError(
-                    "a pair set without truth.jsonl beside it; expected one", source.path
-                )
+                problem = "a pair set without truth.jsonl beside it; expected one"
+                raise MissingFieldError(problem, source.path)
             same_author.append(pair.same_author)
             yield pair.first
             yield pair.second
 
     return _pack([(source, documents())], Path(output), normaliser, jobs, None, same_author)
+
+
+def _invisible(document: Document, source: Source) -> EmptyTextError:
+    """The error for zero-width characters alone: visible to Python, to nobody else."""
+    problem = f"'{document.id}' has no visible character; leave it out"
+    return EmptyTextError(problem, source.path)
 
 
 def _pack(
@@ -117,16 +121,19 @@ def _pack(
     if jobs < 1:
         raise OptionError(f"jobs is {jobs}; expected 1 or more")
     with write_folder(output) as folder, open(folder / "tokens.bin", "wb") as file:
-        packer = _Packer(file, Tokenizer(normaliser), skipped)
+        packer = _Packer(file, Tokenizer(normaliser))
         for source, documents in streams:
             with closing(_tokenized(documents, normaliser, jobs)) as batches:
                 for batch, tokens in batches:
-                    packer.add(source, batch, tokens)
+                    rows = zip(batch, tokens.lengths.tolist(), strict=True)
+                    good = (
+                        (document, length) if length else _invisible(document, source)
+                        for document, length in rows
+                    )
+                    packer.add(source, stop_or_skip(good, skipped), tokens)
         if not packer.ids:
-            raise NotFoundError(
-                "no document could be read; expected one or more",
-                streams[0][0].path if streams else None,
-            )
+            place = streams[0][0].path if streams else None
+            raise NotFoundError("no document could be read; expected one or more", place)
         packer.write(folder, [source for source, _ in streams], same_author)
     return PackedCorpus.open(output)
 
@@ -134,52 +141,43 @@ def _pack(
 class _Packer:
     """Writes batches with one lexicon to one file, and collects the tables."""
 
-    def __init__(
-        self, file: BinaryIO, tokenizer: Tokenizer, skipped: list[InputError] | None
-    ) -> None:
-        self._file = file
-        self._tokenizer = tokenizer
-        self._skipped = skipped
+    def __init__(self, file: BinaryIO, tokenizer: Tokenizer) -> None:
+        self._file, self._tokenizer = file, tokenizer
+        self._hash = sha256()
         self._types: dict[str, int] = {}
         self._labels = LabelCollector()
         self._lengths: list[int] = []
         self.ids: list[str] = []
-        self._hash = sha256()
 
-    def add(self, source: Source, documents: list[Document], batch: PackedTexts) -> None:
-        names, types = batch.types.split(" ") if batch.types else [], self._types
+    def add(
+        self, source: Source, documents: Iterable[tuple[Document, int]], batch: Numbered
+    ) -> None:
+        """Write the tokens of a batch; the documents, with their lengths, are those to keep."""
+        row, types = batch.row, batch.lexicon.types
         # Types are numbered in the order of the texts, independent of the batches.
-        firsts = np.empty(len(names), np.int64)
-        firsts[batch.tokens[::-1]] = np.arange(len(batch.tokens))[::-1]
-        to_global = np.empty(len(names), TOKEN_DTYPE)
-        for place in np.argsort(firsts).tolist():
-            to_global[place] = types.setdefault(names[place][:_LONGEST_TYPE], len(types))
-        data = to_global[batch.tokens].tobytes()
+        firsts = np.full(len(types), -1)
+        firsts[row[::-1]] = np.arange(len(row))[::-1]
+        used = np.flatnonzero(firsts >= 0)
+        to_global = np.empty(len(types), TOKEN_DTYPE)
+        for number in used[np.argsort(firsts[used])].tolist():
+            to_global[number] = self._number(types[number])
+        data = to_global[row].tobytes()
         self._file.write(data)
         self._hash.update(data)
-        for document, length in zip(documents, batch.lengths.tolist(), strict=True):
-            if length == 0:  # zero-width characters alone: visible to Python, to nobody else
-                error = EmptyTextError(
-                    f"'{document.id}' has no visible character; leave it out", source.path
-                )
-                if self._skipped is None:
-                    raise error
-                self._skipped.append(error)
-                continue
+        for document, length in documents:
             self._labels.add(document, source.name)
             self._lengths.append(length)
             self.ids.append(document.id)
+
+    def _number(self, token_type: str) -> int:
+        return self._types.setdefault(token_type[:_LONGEST_TYPE], len(self._types))
 
     def write(self, folder: Path, sources: list[Source], same_author: list[bool] | None) -> None:
         """Write the tables and the description."""
         labels = self._labels.labels()
         prefixes = [prefix_tokens(topic, self._tokenizer) for topic in labels.topic_names]
-        types = self._types
-        topic_tokens = [
-            types.setdefault(token_type[:_LONGEST_TYPE], len(types))
-            for token_type in chain.from_iterable(prefixes)
-        ]
-        strings = {"ids": self.ids, "types": list(types)}
+        topic_tokens = list(map(self._number, chain.from_iterable(prefixes)))
+        strings = {"ids": self.ids, "types": list(self._types)}
         strings |= {f"{label}_names": getattr(labels, f"{label}_names") for label in LABELS}
         arrays: dict[str, npt.NDArray[np.generic]] = {
             "offsets": np.cumsum([0, *self._lengths], dtype=np.int64),
@@ -234,16 +232,17 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 def _tokenized(
     documents: Iterable[Document], normaliser: Normaliser, jobs: int
-) -> Generator[tuple[list[Document], PackedTexts], None, None]:
+) -> Generator[tuple[list[Document], Numbered], None, None]:
     """Batches of documents in their order, tokenized here or by `jobs` workers."""
-    batches = ((batch, [document.text for document in batch]) for batch in _batches(documents))
     if jobs == 1:
         _start_worker(normaliser)
-        yield from ((batch, _tokenize_batch(texts)) for batch, texts in batches)
+        for batch in _batches(documents):
+            yield batch, _tokenize_batch([document.text for document in batch])
         return
-    under_way: deque[tuple[list[Document], Future[PackedTexts]]] = deque()
+    under_way: deque[tuple[list[Document], Future[Numbered]]] = deque()
     with worker_pool(jobs, _start_worker, normaliser) as pool:
-        for batch, texts in batches:
+        for batch in _batches(documents):
+            texts = [document.text for document in batch]
             under_way.append((batch, pool.submit(_tokenize_batch, texts)))
             if len(under_way) >= 2 * jobs:
                 done, future = under_way.popleft()
@@ -260,6 +259,6 @@ def _start_worker(normaliser: Normaliser) -> None:
     _tokenizer = Tokenizer(normaliser)
 
 
-def _tokenize_batch(texts: list[str]) -> PackedTexts:
+def _tokenize_batch(texts: list[str]) -> Numbered:
     lexicon = _tokenizer.lexicon()
-    return Numbered(lexicon, [_tokenizer.numbers(text, lexicon) for text in texts]).packed()
+    return Numbered(lexicon, [_tokenizer.numbers(text, lexicon) for text in texts])

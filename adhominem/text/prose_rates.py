@@ -85,7 +85,9 @@ class ProseLexicon(Options):
         frequency: dict[str, float] = {}
         for texts in genres:
             counts = Counter(token for tokens in texts for token in tokens)
-            lower = _words(counts)
+            lower: Counter[str] = Counter()
+            for token in filter(_is_word, counts):
+                lower[token.lower()] += counts[token]
             for word, count in lower.items():
                 frequency[word] = frequency.get(word, 0.0) + count / lower.total()
         rows: dict[str, float] = {}
@@ -156,17 +158,22 @@ class _Types:
     def _row(self, token: str) -> tuple[bytes, str]:
         is_word = _is_word(token)
         lower = token.lower() if is_word else ""
+        has_digit = any(map(str.isdigit, token))
+        is_mark = token[0] in _PUNCTUATION and (len(token) <= 3 or len(set(token)) == 1)
+        # Words that prose hardly contains: `x`, `read_file`, `utf8`, `camelCase`.
+        capital_inside = any(map(str.isupper, token[1:])) and not token.isupper()
+        is_odd = capital_inside or "_" in token or has_digit
         marks = (
             is_word,
             len(lower),
             sum(row not in self._usual for row in _trigrams(lower)),
             sum(letter > "\x7f" for letter in lower),
             lower in self._common,
-            _has_digit(token),
-            _is_symbol(token),
-            _is_mark(token),
-            _ends(token),
-            _is_odd_word(token),
+            has_digit,
+            not (is_word or is_mark or token[0].isdigit()),
+            is_mark,
+            token[0] in _SENTENCE_ENDS,
+            is_word and (is_odd if len(token) > 1 else lower not in _SINGLE),
             not is_word and token[0] in _BEGINNINGS,
             _is_pronoun(token),
             token[0].isupper(),
@@ -174,43 +181,8 @@ class _Types:
         return np.array(marks, np.int32).tobytes(), lower
 
 
-def _words(counts: Counter[str]) -> Counter[str]:
-    """The count of each word in lower case."""
-    lower: Counter[str] = Counter()
-    for token, count in counts.items():
-        if _is_word(token):
-            lower[token.lower()] += count
-    return lower
-
-
 def _is_word(token: str) -> bool:
     return token[0].isalpha() and "://" not in token and "@" not in token
-
-
-def _has_digit(token: str) -> bool:
-    return any(map(str.isdigit, token))
-
-
-def _is_mark(token: str) -> bool:
-    return token[0] in _PUNCTUATION and (len(token) <= 3 or len(set(token)) == 1)
-
-
-def _is_symbol(token: str) -> bool:
-    return not (_is_word(token) or _is_mark(token) or token[0].isdigit())
-
-
-def _ends(token: str) -> bool:
-    return token[0] in _SENTENCE_ENDS
-
-
-def _is_odd_word(token: str) -> bool:
-    """Whether prose hardly contains such a word: `x`, `read_file`, `utf8`, `camelCase`."""
-    if not _is_word(token):
-        return False
-    if len(token) == 1:
-        return token.lower() not in _SINGLE
-    inner = any(map(str.isupper, token[1:])) and not token.isupper()
-    return inner or "_" in token or _has_digit(token)
 
 
 def _trigrams(word: str) -> list[str]:

@@ -2,28 +2,21 @@
 
 Nothing is rewritten or lower-cased: authors differ in contractions, runs of signs
 and misspellings. The rules run in the `tokenizers` library.
-
-Tokens are numbers of token types in a `Lexicon`: a text is looked up once, and encoders keep arrays
-with a row for each type.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise, repeat
-from threading import Lock
-from typing import Protocol
+from itertools import repeat
 
 import numpy as np
-import numpy.typing as npt
 
 from adhominem.arrays import IntArray
-from adhominem.compiled import compiled
 from adhominem.errors import TokenizerError
+from adhominem.text.lexicon import Lexicon
 from adhominem.text.normalisation import Normaliser
 
 # Abbreviations that include their full stop; none is also a word that ends sentences.
@@ -57,141 +50,6 @@ TOKEN_PATTERN = rf"(?:{'|'.join(_RULES)})\p{{M}}*"  # marks stay with what they 
 _MOST_TYPES = 1 << 17  # of a lexicon
 _LONGEST_RUN = 128  # of one character, as the rules get it
 _PANIC = ("pyo3_runtime", "PanicException")  # module and name; it cannot be imported
-
-
-class Chunks(Protocol):
-    """A dictionary of chunks, which white space separates, with their token numbers as bytes."""
-
-    def add(self, chunk: str, numbers: bytes, /) -> None:
-        """Remember the numbers of a chunk."""
-        ...
-
-    def look_up(self, text: str, /) -> tuple[bytes, list[str]]:
-        """The token numbers of a text's known chunks, concatenated, and the unknown chunks."""
-        ...
-
-
-class PythonChunks:
-    """Chunks in Python's dictionary; `chunks.c` is faster."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, bytes] = {}
-        self.add = self._known.__setitem__
-
-    def look_up(self, text: str) -> tuple[bytes, list[str]]:
-        """The token numbers of a text's known chunks, concatenated, and the unknown chunks."""
-        chunks = text.split()
-        rows = list(map(self._known.get, chunks, repeat(b"")))  # every chunk has a token
-        new = zip(chunks, rows, strict=True) if b"" in rows else ()
-        return b"".join(rows), [chunk for chunk, row in new if not row]
-
-
-def new_chunks() -> Chunks:
-    """An empty dictionary of chunks, in C if that was built."""
-    module = compiled("adhominem.text._chunks")
-    if module is None:
-        return PythonChunks()
-    chunks: Chunks = module.Chunks(int.from_bytes(os.urandom(8), "little"))
-    return chunks
-
-
-class Lexicon:
-    """Token types in order of first occurrence. It only grows.
-
-    When it is large enough, its owner begins a new one.
-    """
-
-    def __init__(self) -> None:
-        self.types: list[str] = []
-        self.characters = 0  # of all types, and of `chunks`
-        self.chunks = new_chunks()  # for a tokenizer
-        self._numbers: dict[str, int] = {}
-        self._lock = Lock()
-
-    def __len__(self) -> int:
-        return len(self.types)
-
-    def number(self, tokens: Sequence[str]) -> IntArray:
-        """(tokens,): the number of each token's type."""
-        numbers = np.fromiter(map(self._numbers.get, tokens, repeat(-1)), np.int64, len(tokens))
-        new = np.flatnonzero(numbers < 0)
-        if len(new):
-            missing = [tokens[at] for at in new.tolist()]
-            self._add(missing)
-            numbers[new] = list(map(self._numbers.__getitem__, missing))
-        return numbers
-
-    def add_chunks(self, chunks: Iterable[tuple[str, Sequence[str]]]) -> None:
-        """Remember chunks with their tokens."""
-        names, tokens = zip(*chunks, strict=True)
-        numbers = self.number(list(chain.from_iterable(tokens)))
-        ends = np.cumsum(list(map(len, tokens))) * numbers.itemsize
-        rows = numbers.tobytes()
-        parts = (rows[begin:end] for begin, end in pairwise([0, *ends.tolist()]))
-        for name, part in zip(names, parts, strict=True):
-            self.chunks.add(name, part)
-        self.characters += sum(map(len, names))
-
-    def _add(self, tokens: Sequence[str]) -> None:
-        with self._lock:
-            for token in dict.fromkeys(tokens):
-                if token not in self._numbers:  # another thread may have added it
-                    self.types.append(token)  # first, since others may read a number at once
-                    self._numbers[token] = len(self.types) - 1
-                    self.characters += len(token)
-
-
-@dataclass(frozen=True, eq=False)
-class Numbered:
-    """Tokenized documents, each token as the number of its type."""
-
-    lexicon: Lexicon
-    documents: Sequence[IntArray]  # (tokens,) for each document
-
-    @classmethod
-    def of(cls, documents: Sequence[Sequence[str]]) -> Numbered:
-        """Documents given as strings, with a lexicon of their own."""
-        lexicon = Lexicon()
-        return cls(lexicon, [lexicon.number(tokens) for tokens in documents])
-
-    @property
-    def row(self) -> IntArray:
-        """The numbers (tokens,) of all documents, concatenated."""
-        return np.concatenate([np.zeros(0, np.int64), *self.documents])
-
-    @property
-    def lengths(self) -> IntArray:
-        """The number of tokens (documents,) of each document."""
-        return np.array([len(tokens) for tokens in self.documents], dtype=np.int64)
-
-    def packed(self) -> PackedTexts:
-        """The documents without the lexicon, for another process."""
-        used = np.zeros(len(self.lexicon), np.bool_)
-        row = self.row
-        used[row] = True
-        numbers = np.flatnonzero(used)
-        tokens = (np.cumsum(used) - 1)[row].astype(np.uint32)
-        types = " ".join(self.lexicon.types[number] for number in numbers.tolist())
-        return PackedTexts(types, tokens, self.lengths)
-
-    def chosen(self, places: Iterable[int]) -> Numbered:
-        """The documents at these places, in this order."""
-        return Numbered(self.lexicon, [self.documents[at] for at in places])
-
-
-@dataclass(frozen=True, eq=False)
-class PackedTexts:
-    """Tokenized documents with their token types, as few arrays to send between processes."""
-
-    types: str  # separated by spaces, which tokens do not contain
-    tokens: npt.NDArray[np.uint32]  # (tokens,): index of the type, all documents concatenated
-    lengths: IntArray  # (documents,)
-
-    def numbered(self, lexicon: Lexicon) -> Numbered:
-        """The documents, numbered by a lexicon."""
-        row = lexicon.number(self.types.split(" ") if self.types else [])[self.tokens]
-        ends = np.cumsum(self.lengths).tolist()
-        return Numbered(lexicon, [row[begin:end] for begin, end in pairwise([0, *ends])])
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,7 @@ Only one process at a time writes a name, and never over an input. Temporary fil
 are removed by the next run that writes the same name.
 
 Beside the output is a lock that names its holder. The kernel releases it when the process ends,
-however it ends. So a file that a killed run left behind (`.NAME.lock`) locks nobody out; the next
-run takes it over, and removes it.
+however it ends: a file that a killed run left behind (`.NAME.lock`) is taken over by the next.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import errno
 import gzip
 import io
-import json
 import lzma
 import os
 import re
@@ -27,12 +25,11 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from threading import get_ident
-from typing import Any, BinaryIO, TextIO, cast
+from typing import BinaryIO, TextIO, cast
 
 from filelock import FileLock, Timeout
 
 from adhominem.errors import AdHominemWarning, LockedError, OptionError
-from adhominem.records import parsed_json
 from adhominem.text.files import check_not_read, real_path
 
 _PATIENCE = 0.1  # seconds: the holder of a lock may just be removing it
@@ -69,10 +66,8 @@ def write_whole(path: Path) -> Iterator[TextIO]:
 def replaced_file(path: Path) -> Iterator[Path]:
     """A temporary name to write to, which becomes `path` once the file is complete."""
     if os.path.exists(path) and not os.path.isfile(path):  # root may replace even /dev/null
-        raise OptionError(
-            f"{path} is not a file, but a folder, a pipe or a device; choose another name for the "
-            "output"
-        )
+        problem = "is not a file, but a folder, a pipe or a device"
+        raise OptionError(f"{path} {problem}; choose another name for the output")
     check_not_read(path)  # before the work is done, and after it
     with locked(path) as alone:
         partial = _temporary(path, alone)
@@ -113,8 +108,7 @@ def write_folder(output: Path) -> Iterator[Path]:
 def replace_file(path: Path, data: bytes) -> None:
     """Replace a file by these bytes in one move, once they are on the disk.
 
-    So if two files are replaced one after the other, the second never exists without the first,
-    whatever happens to the machine.
+    Of two files that are replaced in turn, the second never exists without the first.
     """
     with replaced_file(path) as partial:
         write_through(partial, data)
@@ -221,34 +215,27 @@ def _sign(file: int, lock: Path) -> None:
     """Write the holder into a lock; a file that is not a lock is refused and left unchanged."""
     import socket
 
-    _read_holder(os.read(file, _LONGEST_LOCK), lock)
+    _holder_in(os.read(file, _LONGEST_LOCK), lock)
     program, *arguments = sys.argv or [""]
-    holder = {
-        "process": os.getpid(),
-        "host": socket.gethostname(),
-        "since": datetime.now().astimezone().isoformat(" ", "seconds"),
-        "command": shlex.join([Path(program).name, *arguments])[:_LONGEST_COMMAND],
-    }
+    command = shlex.join([Path(program).name, *arguments])[:_LONGEST_COMMAND]
+    since = datetime.now().astimezone().isoformat(" ", "seconds")
+    holder = f"process {os.getpid()} on {socket.gethostname()} since {since} ({command})"
     try:
         os.ftruncate(file, 0)
         os.lseek(file, 0, os.SEEK_SET)
-        os.write(file, json.dumps(holder).encode())
+        os.write(file, holder.encode("utf-8", "replace"))
     except OSError:  # a full disk: leave nothing behind
         lock.unlink(missing_ok=True)
         raise
 
 
-def _read_holder(data: bytes, lock: Path) -> dict[str, Any]:
-    """What a lock says about the process that signed it; empty if it is not signed."""
-    data = data.strip(b"\0")  # left by a crash of the machine
-    try:
-        holder = parsed_json(data) if data else {}
-        if not isinstance(holder, dict) or (data and "process" not in holder):
-            raise ValueError
-    except ValueError:
+def _holder_in(data: bytes, lock: Path) -> str:
+    """The process that signed a lock; empty if it is not signed."""
+    holder = data.strip(b"\0").decode("utf-8", "replace")  # zeros: of a machine that crashed
+    if holder and not re.match(r"process \d+ on \S+ since ", holder):
         raise OptionError(
             f"{lock} is not a lock of AdHominem, but has the name of one; move it elsewhere"
-        ) from None
+        )
     return holder
 
 
@@ -256,10 +243,7 @@ def _holder_of(lock: Path) -> str:
     """The holder of a lock, for a message; it gets a moment to sign the lock."""
     for _ in range(_LOOKS):
         with suppress(OSError), open(lock, "rb") as file:  # it may be gone; Windows locks it
-            if holder := _read_holder(file.read(_LONGEST_LOCK), lock):
-                return (
-                    f"process {holder['process']} on {holder.get('host')} since "
-                    f"{holder.get('since')} ({holder.get('command')})"
-                )
+            if holder := _holder_in(file.read(_LONGEST_LOCK), lock):
+                return holder
         time.sleep(_BETWEEN_LOOKS)
     return "another process"

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.config import pick_preset
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.pan import table_row
 from adhominem.jobs.run import Watch, open_corpora, unwatched
@@ -37,6 +36,7 @@ from adhominem.model.member import AnyModel
 from adhominem.model.writing import training_authors, write_ensemble, write_genres
 from adhominem.ngrams.config import NGRAM_PRESETS, NgramConfig
 from adhominem.paper.config import PRESETS, Config
+from adhominem.records import pick_preset
 from adhominem.score.decision import ensemble_probability, probability_same_author
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.files import check_none_read_in, noting_inputs, real_path

@@ -13,13 +13,13 @@ import numpy as np
 from adhominem.arrays import Levs, Rows, is_finite, joined
 from adhominem.errors import NO_WORD, EmptyTextError, InputError
 from adhominem.model.member import Member
-from adhominem.ngrams.encoder import NgramEncoder
-from adhominem.ngrams.together import NgramsTogether
+from adhominem.ngrams.encoder import NgramEncoder, NgramsTogether
 from adhominem.pairs.passages import without_repetitions
 from adhominem.paper.runtime import NetworkOutput
 from adhominem.score.scorer import out_of_range
 from adhominem.text.files import Document
-from adhominem.text.tokenizer import Numbered, PackedTexts, Tokenizer, Tokens
+from adhominem.text.lexicon import Numbered
+from adhominem.text.tokenizer import Tokenizer, Tokens
 
 TokensBy = Mapping[Tokenizer, Tokens]
 
@@ -94,7 +94,7 @@ class Begun:
     """Partly encoded texts: n-grams are counted, the networks have yet to run."""
 
     levs: Levs  # (documents, lev_size), with zeros for networks
-    texts: Mapping[int, PackedTexts]  # by index of the tokenizer, for networks
+    texts: Mapping[int, Numbered]  # by index of the tokenizer, for networks
     topics: Sequence[Sequence[Sequence[str]]]  # by network and document: the topic's tokens
 
 
@@ -193,7 +193,7 @@ class EnsembleEncoder:
         read = {self.tokenizers.index(network.tokenizer) for network in self._networks}
         return Begun(
             self._joined(parts, numbered),
-            {place: numbered[self.tokenizers[place]].packed() for place in read},
+            {place: numbered[self.tokenizers[place]] for place in read},
             [list(map(network.topic, documents)) for network in self._networks],
         )
 
@@ -203,7 +203,7 @@ class EnsembleEncoder:
         for at, network in enumerate(self._networks):
             place = self.tokenizers.index(network.tokenizer)
             lexicon = network.tokenizer.lexicon()
-            parts = [part.texts[place].numbered(lexicon) for part in begun]
+            parts = [part.texts[place].numbered_by(lexicon) for part in begun]
             texts = Numbered(lexicon, list(chain.from_iterable(part.documents for part in parts)))
             topics = list(chain.from_iterable(part.topics[at] for part in begun))
             encoded = network.encoder.encode_numbered(texts, topics)

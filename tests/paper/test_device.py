@@ -9,7 +9,7 @@ from test_runtime import OPTIONS, TYPES, device_runtime_of, network_with, runtim
 
 from adhominem.arrays import IntArray
 from adhominem.paper import device as module
-from adhominem.text.tokenizer import Lexicon, Numbered
+from adhominem.text.lexicon import Lexicon, Numbered
 
 
 def made_up(count: int, seed: int = 0) -> tuple[list[list[str]], list[list[str]]]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.compiled import compiled
-from adhominem.text.tokenizer import Chunks, PythonChunks
+from adhominem.text.lexicon import Chunks, PythonChunks
 
 module = compiled("adhominem.text._chunks")
 if module is None:

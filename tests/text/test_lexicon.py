@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from rich_texts import rich_texts
 
 from adhominem.text import tokenizer as tokenizer_module
-from adhominem.text.tokenizer import Lexicon, Numbered, Tokenizer
+from adhominem.text.lexicon import Lexicon, Numbered
+from adhominem.text.tokenizer import Tokenizer
 
 tokenizer = Tokenizer()
 documents = st.lists(st.lists(st.text(min_size=1, max_size=3), max_size=9), max_size=5)
@@ -89,12 +91,12 @@ def test_no_documents_have_no_tokens() -> None:
         st.lists(st.text("abc\u00e9\U0001f600", min_size=1, max_size=3), max_size=9), max_size=5
     )
 )
-def test_texts_that_were_packed_are_the_same_in_another_lexicon(
+def test_texts_from_another_process_are_the_same_in_another_lexicon(
     tokenized: list[list[str]],
 ) -> None:
-    packed = Numbered.of(tokenized).packed()
+    sent = pickle.loads(pickle.dumps(Numbered.of(tokenized)))
     lexicon = Lexicon()
     lexicon.number(["b", "zebra"])
-    numbered = packed.numbered(lexicon)
+    numbered = sent.numbered_by(lexicon)
     told = [[lexicon.types[number] for number in tokens] for tokens in numbered.documents]
     assert told == tokenized

@@ -13,7 +13,7 @@ from adhominem import Tokenizer
 from adhominem.errors import OptionError
 from adhominem.text import prose_rates as module
 from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
-from adhominem.training.fit_prose import wrapped
+from adhominem.training.teach import wrapped
 
 LEXICON = ProseLexicon(("the", "and", "of", "was"), (" th", "the", "he ", " ca", "cat", "at "))
 TOKENIZER = Tokenizer()
@@ -126,7 +126,16 @@ def slow_rates(text: str, tokens: list[str], lexicon: ProseLexicon) -> dict[str,
     letters = sum(map(len, lower))
     odd = sum(row not in lexicon.usual for word in lower for row in module._trigrams(word))
     quotes = sum(len(mark.split()) for mark in module._QUOTE.findall(text))
-    symbols = sum(map(module._is_symbol, tokens))
+    marks = {token for token in tokens if token[0] in module._PUNCTUATION}
+    marks -= {token for token in marks if len(token) > 3 and len({*token}) > 1}
+    figures = [token for token in tokens if any(sign.isdigit() for sign in token)]
+    symbols = [token for token in tokens if not token[0].isalnum() and token not in marks]
+    symbols += [token for token in tokens if token[0].isalpha() and token not in words]
+    odd_words = [word for word in words if len(word) == 1 and word.lower() not in "aio"]
+    for word in words:
+        inner = any(sign.isupper() for sign in word[1:]) and not word.isupper()
+        if len(word) > 1 and (inner or "_" in word or word in figures):
+            odd_words.append(word)
     inside, begins = [], True
     for token in tokens:
         if not module._is_word(token):
@@ -140,11 +149,11 @@ def slow_rates(text: str, tokens: list[str], lexicon: ProseLexicon) -> dict[str,
         "common_words": sum(word in lexicon.common for word in lower) / max(1, len(words)),
         "odd_spelling": odd / max(1, letters),
         "other_letters": sum(sign > "\x7f" for word in lower for sign in word) / max(1, letters),
-        "figures": sum(map(module._has_digit, tokens)) / max(1, len(tokens)),
-        "symbols": max(0, symbols - quotes) / max(1, len(tokens)),
-        "punctuation": sum(map(module._is_mark, tokens)) / max(1, len(tokens)),
-        "sentence_ends": sum(map(module._ends, tokens)) / max(1, len(tokens)),
-        "odd_words": sum(map(module._is_odd_word, tokens)) / max(1, len(words)),
+        "figures": len(figures) / max(1, len(tokens)),
+        "symbols": max(0, len(symbols) - quotes) / max(1, len(tokens)),
+        "punctuation": sum(token in marks for token in tokens) / max(1, len(tokens)),
+        "sentence_ends": sum(token[0] in ".!?…。？！" for token in tokens) / max(1, len(tokens)),
+        "odd_words": len(odd_words) / max(1, len(words)),
         "capitals": sum(word[0].isupper() for word in inside) / max(1, len(inside)),
         "capital_common_words": sum(word[0].isupper() for word in common) / max(1, len(common)),
         "word_length": letters / max(1, len(words)),

@@ -21,7 +21,6 @@ from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, shape
 from adhominem.score.contributions import ProductContribution
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify import ngram_contributions as module
-from adhominem.verify.comparison import Comparison
 from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.ngram_contributions import (
     NgramContribution,
@@ -34,6 +33,7 @@ from adhominem.verify.ngram_contributions import (
     ngram_members,
     shown,
 )
+from adhominem.verify.verification import ComparedSides
 
 ROWS = rich_rows("letters", 3, 2, "-ngrams-")
 TEXTS = [row["text"] for row in ROWS]
@@ -74,12 +74,12 @@ def encoder_of(member: Member) -> NgramEncoder:
     return member.encoder
 
 
-def habits(comparison: Comparison) -> tuple[NgramContribution, ...]:
+def habits(comparison: ComparedSides) -> tuple[NgramContribution, ...]:
     ngrams, _ = explain_ngrams(comparison)
     return ngrams
 
 
-def slow_contributions(comparison: Comparison) -> dict[Ngram, float]:
+def slow_contributions(comparison: ComparedSides) -> dict[Ngram, float]:
     """The n-gram's part of each product, and of all else by the squares of its departures.
 
     In the profile it is that of its dimension. In another member the n-gram's row is taken as often
@@ -110,7 +110,8 @@ def slow_contributions(comparison: Comparison) -> dict[Ngram, float]:
             ]
             whole = sum(float(mean @ mean) for mean in means)
         for column in columns.tolist():
-            ngram, row = table.ngram(column), encoder.rows(np.array([column]))[0].astype(float)
+            ngram, one = table.ngram(column), np.ones((1, 1), np.float32)
+            row = encoder.levs(np.array([column]), one)[0].astype(float)
             if encoder.is_profile:
                 terms[ngram] = 0.0
                 squares[ngram] = sum(float(row @ mean) ** 2 for mean in means)

@@ -24,7 +24,7 @@ from adhominem.model.writing import write_ensemble
 from adhominem.paper.losses import SiameseModel
 from adhominem.paper.training import DeviceCorpus
 from adhominem.score.decision import ensemble_probability, probability_same_author
-from adhominem.text.tokenizer import Numbered
+from adhominem.text.lexicon import Numbered
 from adhominem.training.train_network import score_pairs
 
 TEXTS = ["It was he ; it was the a of", "he ! and for , for the in", "of of of of of of of of of"]

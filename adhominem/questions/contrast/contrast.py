@@ -17,7 +17,7 @@ import numpy as np
 from adhominem.arrays import IntArray
 from adhominem.errors import OptionError
 from adhominem.pairs.passages import find_duplicates, fingerprint, without_shared
-from adhominem.questions.cautions import foreign_texts
+from adhominem.questions.candidates import foreign_texts
 from adhominem.questions.contrast.habits import (
     GROUPS,
     Counts,
