@@ -62,7 +62,7 @@ class ClusterJob:
 
 
 @dataclass(eq=False)
-class Shard:
+class ShardTask:
     """Texts that are to be encoded, and the task that is at it."""
 
     documents: list[Document]
@@ -80,13 +80,13 @@ class RayEngine:
         self._ray, self._job = ray, job
         # Tried again here: Ray would do so for ever where memory is short.
         self._encode = ray.remote(num_cpus=1, max_retries=0)(encode_shard)
-        self._waiting: deque[Shard] = deque()
-        self._running: dict[Any, Shard] = {}  # by their tasks
+        self._waiting: deque[ShardTask] = deque()
+        self._running: dict[Any, ShardTask] = {}  # by their tasks
 
-    def begin(self, documents: Sequence[Document]) -> Shard:
+    def begin(self, documents: Sequence[Document]) -> ShardTask:
         """Start to encode texts, of which nothing leaves that does not matter."""
         texts = [Document(id=text.id, topic=text.topic, text=text.text) for text in documents]
-        self._waiting.append(shard := Shard(texts))
+        self._waiting.append(shard := ShardTask(texts))
         self._start()
         return shard
 
@@ -97,7 +97,7 @@ class RayEngine:
             shard.task = self._encode.remote(self._job, shard.documents)
             self._running[shard.task] = shard
 
-    def result(self, shard: Shard) -> Answer:
+    def result(self, shard: ShardTask) -> Answer:
         """The LEVs of a shard; waits for them."""
         while True:
             try:
