@@ -29,8 +29,8 @@ from adhominem.paper.sampling import PairOptions as PairOptions
 from adhominem.paper.sampling import batches as batches
 from adhominem.paper.sampling import draw_epoch as draw_epoch
 from adhominem.paper.two_covariance import TwoCovariance as TwoCovariance
+from adhominem.questions.cluster.ask import Clustering as Clustering
 from adhominem.questions.cluster.ask import cluster_corpus as cluster_corpus
-from adhominem.questions.cluster.cluster import Clustering as Clustering
 from adhominem.questions.contrast.ask import contrast_files as contrast_files
 from adhominem.questions.contrast.contrast import Contrast as Contrast
 from adhominem.questions.contrast.contrast import ContrastOptions as ContrastOptions
@@ -58,11 +58,11 @@ from adhominem.questions.report.formats import read_report as read_report
 from adhominem.questions.report.formats import write_report as write_report
 from adhominem.questions.report.report import Report as Report
 from adhominem.questions.report.report import make_report as make_report
+from adhominem.questions.roll.ask import Rolled as Rolled
+from adhominem.questions.roll.ask import RollOptions as RollOptions
 from adhominem.questions.roll.ask import roll_files as roll_files
 from adhominem.questions.roll.ask import roll_text as roll_text
 from adhominem.questions.roll.page import roll_page as roll_page
-from adhominem.questions.roll.roll import Rolled as Rolled
-from adhominem.questions.roll.roll import RollOptions as RollOptions
 from adhominem.questions.search.ask import search_files as search_files
 from adhominem.questions.search.index_files import index_files as index_files
 from adhominem.questions.search.link import Links as Links

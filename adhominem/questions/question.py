@@ -227,7 +227,7 @@ class Answer:
         return with_schema(self)
 
 
-def made_by(verifier: Verifier) -> dict[str, str]:
+def made_by(verifier: Verifier) -> dict[str, Any]:
     """Which model and which version of AdHominem an answer is from."""
     return {
         "model": verifier.name,
