@@ -35,7 +35,7 @@ from adhominem.text.files import real_path
 
 SCHEMES = {"milvus": "http", "milvus+https": "https"}
 _MOST = 16_384  # texts that Milvus answers with at once
-_AT_ONCE = 2_048  # texts that are sent together
+_SENT = 2_048  # texts that are sent together
 _SECONDS = 10.0  # to wait for a server
 _TOKEN = "MILVUS_TOKEN"  # the name of a variable
 _OURS = "adhominem."  # how the names of our properties begin
@@ -143,15 +143,15 @@ class MilvusEngine:
 
     def add(self, numbers: IntArray, codes: Codes) -> None:
         """Add texts: their numbers (texts,) and their codes (texts, numbers)."""
-        for at in range(0, len(numbers), _AT_ONCE):
-            plain = codes[at : at + _AT_ONCE].astype(np.float32)
-            rows = zip(numbers[at : at + _AT_ONCE].tolist(), plain, strict=True)
+        for at in range(0, len(numbers), _SENT):
+            plain = codes[at : at + _SENT].astype(np.float32)
+            rows = zip(numbers[at : at + _SENT].tolist(), plain, strict=True)
             self._ask("upsert", data=[{"number": number, "code": code} for number, code in rows])
 
     def remove(self, numbers: IntArray) -> None:
         """Remove these texts from all further answers."""
-        for at in range(0, len(numbers), _AT_ONCE):
-            self._ask("delete", ids=numbers[at : at + _AT_ONCE].tolist())
+        for at in range(0, len(numbers), _SENT):
+            self._ask("delete", ids=numbers[at : at + _SENT].tolist())
 
     def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
         """(queries, k) twice: the numbers of texts, and their products; k is at most 16,384."""

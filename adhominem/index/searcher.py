@@ -53,7 +53,7 @@ _WIDE_MARGIN = 40  # the same, where the codes of an index are old ones
 _WIDE_MARGIN_SHARE = 0.75
 _IN_SMALL = 20_000  # divided by the number of texts: in few, approximations are rougher
 _FRESH = 0.95  # share of the texts that were there when codes were made, or they are old ones
-_AT_ONCE = 32  # texts that are searched for
+TOGETHER = 32  # texts that are searched for at once
 _ROUNDS = 3  # further searches, where hits share passages with the text searched for
 _PAIRS_AT_ONCE = 400  # that the model scores in a thread
 _MISSED = 0.002  # share of the hits that may be missed
@@ -134,9 +134,9 @@ class Searcher:
         """
         left_out = left_out or [frozenset()] * len(levs)
         results: list[Scored] = []
-        for at in range(0, len(levs), _AT_ONCE):
-            queries = packed_and_back(levs[at : at + _AT_ONCE])
-            nearest = self.nearest(queries, k + self._margin(k), left_out[at : at + _AT_ONCE], k)
+        for at in range(0, len(levs), TOGETHER):
+            queries = packed_and_back(levs[at : at + TOGETHER])
+            nearest = self.nearest(queries, k + self._margin(k), left_out[at : at + TOGETHER], k)
             results += self.scored(queries, nearest, k)
         return results
 

@@ -26,7 +26,7 @@ from adhominem.arrays import FloatArray, IntArray
 from adhominem.errors import NotFoundError
 from adhominem.harmless import one_line
 from adhominem.index.packing import packed_and_back
-from adhominem.index.searcher import Searcher, tail
+from adhominem.index.searcher import TOGETHER, Searcher, tail
 from adhominem.index.store import Store
 from adhominem.jobs.run import Run
 from adhominem.questions.question import Input, Output, Page, Question, answer_files
@@ -51,7 +51,6 @@ NOT_A_VERDICT = (
 _NEAREST = 5  # texts of other accounts that come up for each text
 _TEXTS = 8  # of an account that are compared, at most
 _DRAWN = 1_000  # pairs of accounts that show what chance does
-_AT_ONCE = 32  # texts that are searched for together
 _CHANCE_BEGINS, _CHANCE_ENDS = 0.5, 1.5  # pairs that came up, as shares of the accounts
 _FEWEST = 20  # of these: fewer say nothing
 _LOG_10 = log(10)
@@ -292,8 +291,8 @@ def _nearest_pairs(
     """Accounts that are near to each other, and the first two texts that showed it."""
     store, accounts = searcher.store, searcher.store.accounts
     pairs: dict[_Pair, _Pair] = {}
-    for begin in range(0, len(texts), _AT_ONCE):
-        part = texts[begin : begin + _AT_ONCE]
+    for begin in range(0, len(texts), TOGETHER):
+        part = texts[begin : begin + TOGETHER]
         theirs = [frozenset(owners[account]) for account in accounts[part].tolist()]
         queries = packed_and_back(store.levs(part))
         nearest = searcher.nearest(queries, _NEAREST, theirs, _NEAREST)
