@@ -21,7 +21,7 @@ from adhominem.questions.question import Input, Question, Side, Texts, documents
 from adhominem.records import OneOf, Setting, Within, settings_of
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.verify.comparison import ComparedSides
+from adhominem.verify.verification import ComparedSides
 from adhominem.verify.verifier import Verifier
 from adhominem.web.batching import Progress, no_progress
 from adhominem.web.failures import json_bytes, too_large

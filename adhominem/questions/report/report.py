@@ -36,7 +36,6 @@ from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit, SideTexts
 from adhominem.verify.cautions import Caution
-from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.explanation import Explanation, explain_comparison
 from adhominem.verify.sensitivity import (
     DRAWS,
@@ -48,7 +47,7 @@ from adhominem.verify.sensitivity import (
     population_sensitivity,
     text_sensitivity,
 )
-from adhominem.verify.verification import Likeness, Side, Verification
+from adhominem.verify.verification import ComparedSides, Likeness, Side, Verification
 from adhominem.verify.verifier import Verifier
 
 MOST_DRAWS = 10_000  # more would move no digit that is shown
@@ -162,16 +161,6 @@ class Report:
             raise OptionError("a probability without its prior; expected both, or the prior alone")
         if prior is not None and not 0 < prior < 1:
             raise OptionError(f"the prior is {prior}; expected it to be above 0 and below 1")
-
-    @property
-    def case(self) -> str:
-        """The case's title or number."""
-        return self.details.case
-
-    @property
-    def examiner(self) -> str:
-        """The person who answers for the report."""
-        return self.details.examiner
 
     def to_json(self) -> dict[str, Any]:
         """The report without texts as plain lists, numbers and strings, with its schema version."""

@@ -13,6 +13,7 @@ from adhominem.questions.question import (
     EXAMPLE_TEXTS,
     Input,
     Output,
+    OwnScale,
     Page,
     Question,
     Side,
@@ -21,7 +22,6 @@ from adhominem.questions.question import (
 from adhominem.questions.search.link import Links, link_accounts
 from adhominem.questions.search.search import HITS, SearchResult, search_texts
 from adhominem.records import Offered, Within
-from adhominem.score.decision import VerbalScale
 from adhominem.verify.verifier import Verifier
 
 INDEX = Input(
@@ -29,7 +29,6 @@ INDEX = Input(
     option_help="A folder that `adhominem index` has made, or milvus://HOST:PORT/COLLECTION.",
     metavar="INDEX",
 )
-SCALE = Input(option="--scale", option_help="A verbal scale of your own, as JSON.")
 MOST_HITS = 100  # that a server is asked for
 # What a search for one text takes, in characters that are encoded in the same processor time, some
 # million a second: 40 ms in any index, 0.5 ms for each hit.
@@ -65,7 +64,7 @@ class WhoElse(Question):
         Input("A text, or several; each is searched for by itself.", called="the text"),
     ]
     index: Annotated[Any, INDEX]  # or, on a server, what opens its own
-    scale: Annotated[VerbalScale | None, SCALE] = None
+    scale: OwnScale = None
     k: Annotated[
         int,
         Within(1),
@@ -127,14 +126,14 @@ class WhichAccounts(Question):
         adhominem link --index forum-index -o links.csv
         adhominem link --index forum-index --rate 0.01
     """
-    output: ClassVar[Output] = Output(
+    output: ClassVar[Output | None] = Output(
         help="A .csv or .jsonl with a row for each link and room for a decision, or an .html page.",
         kind="a .csv, .jsonl or .html",
         endings=(".csv", ".jsonl", ".html", ".htm"),
     )
 
     index: Annotated[Any, INDEX]
-    scale: Annotated[VerbalScale | None, SCALE] = None
+    scale: OwnScale = None
     rate: Annotated[
         float,
         Within(above=0, at_most=1),
@@ -152,8 +151,7 @@ class WhichAccounts(Question):
 
         return LINK_PAGE
 
-    @classmethod
-    def written(cls, result: Links, path: Path) -> str:
+    def written(self, result: Links, path: Path) -> str | bytes:
         """The links as a table, or as a page."""
         format = path.suffix.lower()[1:]
         return result.table(format) if format in ("csv", "jsonl") else super().written(result, path)
