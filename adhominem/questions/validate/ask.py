@@ -33,7 +33,7 @@ from adhominem.text.files import Document
 from adhominem.verify.cautions import CHANGED, UNCALIBRATED, listed
 from adhominem.verify.verifier import Verifier
 
-Entry = tuple[Document, StudyText]  # a text to compare, and how the study lists it
+ListedText = tuple[Document, StudyText]  # a text to compare, and how the study lists it
 INPUT = "input"  # instead of a population's path: the material itself
 _ALL = 2**31  # texts of the material
 _CASES_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
@@ -142,7 +142,7 @@ class HowGood(Question):
                 version=adhominem.__version__,
             )
 
-    def _texts(self) -> list[Entry]:
+    def _texts(self) -> list[ListedText]:
         """The texts, each cut to its first words."""
         if not self.material.documents:
             raise NotFoundError(
@@ -162,7 +162,7 @@ class HowGood(Question):
             texts.append((replace(document, text=text), listed))
         return texts
 
-    def _cases(self, texts: Sequence[Entry]) -> list[DrawnCase]:
+    def _cases(self, texts: Sequence[ListedText]) -> list[DrawnCase]:
         """The cases; each must leave enough texts for a population, if one is to be drawn."""
         documents, size = [document for document, _ in texts], self.population_size or 0
         try:
@@ -245,7 +245,7 @@ class HowGood(Question):
         )
 
     def _remarks(
-        self, texts: Sequence[Entry], verifier: Verifier, model: str | Path
+        self, texts: Sequence[ListedText], verifier: Verifier, model: str | Path
     ) -> Iterator[str]:
         """What makes the figures of these texts better or worse than those of others would be."""
         if verifier.calibration is None:
@@ -267,7 +267,7 @@ class HowGood(Question):
             )
 
 
-def _without_copies(texts: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
+def _without_copies(texts: Sequence[ListedText]) -> tuple[list[ListedText], list[str]]:
     """Each text once, without passages that several share, and remarks on what was removed.
 
     A text that occurs under two authors' names is left out altogether, since its author is
@@ -292,7 +292,7 @@ def _without_copies(texts: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
     return [(document, text) for document, (_, text) in zip(documents, kept, strict=True)], remarks
 
 
-def _check_by_others(population: Texts, texts: Sequence[Entry]) -> None:
+def _check_by_others(population: Texts, texts: Sequence[ListedText]) -> None:
     """Raise if somebody of the material wrote texts of the population, as far as it shows."""
     expected = (
         "expected texts by other people: leave these out, or take the population `input`, which "
