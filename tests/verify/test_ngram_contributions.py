@@ -21,7 +21,6 @@ from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, shape
 from adhominem.score.contributions import ProductContribution
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify import ngram_contributions as module
-from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.ngram_contributions import (
     NgramContribution,
@@ -34,6 +33,7 @@ from adhominem.verify.ngram_contributions import (
     ngram_members,
     shown,
 )
+from adhominem.verify.verification import ComparedSides
 
 ROWS = rich_rows("letters", 3, 2, "-ngrams-")
 TEXTS = [row["text"] for row in ROWS]
