@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import cos, pi, sin
 
-from adhominem.evaluation.palette import COLOURS, GREY, INKS
+from adhominem.evaluation.figure_style import COLOURS, GREY, INKS
 from adhominem.questions.cluster.page import odds, probability
 from adhominem.questions.map.corpus_map import CorpusMap
 
