@@ -1,7 +1,7 @@
 """What is counted in texts to set them apart, and how often: words, marks, and n-grams.
 
 Every token type is counted, and every n-gram of a model's table: character n-grams inside words,
-and two tokens in a row, of which rare ones are masked. Each belongs to a group:
+and two tokens in a row, with rare ones masked. Each belongs to a group:
 
     words    the most common words, which nobody can do without
     marks    punctuation and other signs
