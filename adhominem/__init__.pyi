@@ -63,10 +63,10 @@ from adhominem.questions.roll.ask import RollOptions as RollOptions
 from adhominem.questions.roll.ask import roll_files as roll_files
 from adhominem.questions.roll.ask import roll_text as roll_text
 from adhominem.questions.roll.page import roll_page as roll_page
+from adhominem.questions.search.ask import link_index as link_index
 from adhominem.questions.search.ask import search_files as search_files
 from adhominem.questions.search.index_files import index_files as index_files
 from adhominem.questions.search.link import Links as Links
-from adhominem.questions.search.link import link_index as link_index
 from adhominem.questions.search.search import SearchResult as SearchResult
 from adhominem.questions.search.search import search_texts as search_texts
 from adhominem.questions.validate.ask import validate as validate
@@ -92,12 +92,12 @@ from adhominem.text.vocabulary import Vocabulary as Vocabulary
 from adhominem.text.vocabulary import VocabularyOptions as VocabularyOptions
 from adhominem.text.vocabulary import WindowOptions as WindowOptions
 from adhominem.training.calibrate import calibrate_model as calibrate_model
-from adhominem.training.files import make_ensemble as make_ensemble
-from adhominem.training.files import train as train
-from adhominem.training.files import train_files as train_files
+from adhominem.training.ensemble import make_ensemble as make_ensemble
 from adhominem.training.teach import learn_genres as learn_genres
 from adhominem.training.teach import learn_machine_look as learn_machine_look
 from adhominem.training.teach import learn_prose as learn_prose
+from adhominem.training.train import train as train
+from adhominem.training.train import train_files as train_files
 from adhominem.training.twin import calibrate_by_twin as calibrate_by_twin
 from adhominem.verify.explanation import Explanation as Explanation
 from adhominem.verify.explanation import explain_texts as explain_texts
