@@ -33,14 +33,14 @@ from measure import run
 
 import adhominem
 from adhominem.evaluation.pan import auc
-from adhominem.model.card import card_with_unseen
+from adhominem.model.card import put_section
 from adhominem.model.folder import model_folder, read_models
 from adhominem.model.member import AnyModel
 from adhominem.score.members import GenreMember
 from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer
 from adhominem.text.corpus import PackedCorpus, is_packed
-from adhominem.training.files import any_preset
+from adhominem.training.train import any_preset
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "none": (),
@@ -225,7 +225,8 @@ def main() -> None:
     text = "\n".join(tables(systems, truth))
     print(text)
     if arguments.card:
-        card_with_unseen(model_folder(arguments.models.split(",")[0]), text)
+        folder = model_folder(arguments.models.split(",")[0])
+        put_section(folder, "unseen", tables=text)
 
 
 def tables(

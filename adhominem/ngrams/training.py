@@ -122,6 +122,8 @@ class NgramTrainer:
             for name, pairs in dev.items()
             if pairs.same_author is not None
         }
+        # The texts of each corpus that starting values come from.
+        self._samples = samples_of(corpus.labels, options.sample, options.seed)
         self._labels = corpus.labels
         work = corpus.labels.work.astype(np.int64)  # unknown: one work per text
         self._work = np.where(work == UNKNOWN_LABEL, -1 - np.arange(len(work)), work)
@@ -136,23 +138,25 @@ class NgramTrainer:
         """
         torch.manual_seed(self.options.seed)
         start = self._start()
+        options = self.options
         change = torch.nn.Parameter(torch.zeros_like(start))
-        parameters = {"change": change, "scale": self._scale()}
-        rates = {"change": self.options.weight_rate, "scale": self.options.projection_rate}
-        size = self.options.companion
-        if size:
+        parameters = {
+            "change": (change, options.weight_rate),
+            "scale": (self._scale(), options.projection_rate),
+        }
+        if size := options.companion:
             random = torch.randn(len(start), size, device=self.device) / size**0.5
-            parameters["companion"] = torch.nn.Parameter(random)
-            parameters["companion_scale"] = self._scale()
-            rates["companion"] = rates["companion_scale"] = self.options.companion_rate
+            companion = torch.nn.Parameter(random)
+            parameters["companion"] = companion, options.companion_rate
+            parameters["companion_scale"] = self._scale(), options.companion_rate
 
         def weights() -> Tensor:
             return start * change.exp()
 
         def levs(values: Tensor, training: bool) -> list[Tensor]:
-            return [values, values @ parameters["companion"]] if training and size else [values]
+            return [values, values @ companion] if training and size else [values]
 
-        self._learn("weights", run, parameters, rates, weights, levs, self.options.weight_steps)
+        self._learn("weights", run, parameters, weights, levs, options.weight_steps)
         return weights().detach()
 
     def learn_projection(self, weights: Tensor, start: Tensor, run: int = 0) -> Tensor:
@@ -164,15 +168,10 @@ class NgramTrainer:
         def levs(values: Tensor, training: bool) -> list[Tensor]:
             return [functional.dropout(values, dropout, training) @ projection]
 
-        parameters = {"projection": projection, "scale": self._scale()}
-        rates = dict.fromkeys(parameters, self.options.projection_rate)
-        steps = self.options.projection_steps
-        self._learn("projection", run, parameters, rates, lambda: weights, levs, steps)
+        rate, steps = self.options.projection_rate, self.options.projection_steps
+        parameters = {"projection": (projection, rate), "scale": (self._scale(), rate)}
+        self._learn("projection", run, parameters, lambda: weights, levs, steps)
         return projection.detach()
-
-    def title(self, stage: str, run: int) -> str:
-        """The name of a run of a stage in events."""
-        return f"{stage}, run {run + 1} of {self.options.runs}" if self.options.runs > 1 else stage
 
     def evaluate(self, weights: Tensor, levs: Forms, **place: str | int) -> float:
         """The mean AUC of dev sets, also reported as an event at this `place` in training."""
@@ -185,27 +184,27 @@ class NgramTrainer:
         self,
         stage: str,
         run: int,
-        parameters: dict[str, torch.nn.Parameter],
-        rates: dict[str, float],
+        parameters: dict[str, tuple[torch.nn.Parameter, float]],
         weights: Callable[[], Tensor],
         levs: Forms,
         steps: int,
     ) -> None:
-        """Train by Adam; the parameters end as they were at the best dev evaluation."""
+        """Train parameters at rates by Adam; they end as they were at the best dev evaluation."""
+        learnt = [parameter for parameter, _ in parameters.values()]
         optimiser = torch.optim.Adam(
-            [{"params": [value], "start": rates[name]} for name, value in parameters.items()]
+            [{"params": [parameter], "start": rate} for parameter, rate in parameters.values()]
         )
-        scales = [parameter for name, parameter in parameters.items() if name.endswith("scale")]
-        title = self.title(stage, run)
+        scales = [parameters[name][0] for name in parameters if name.endswith("scale")]
+        title = f"{stage}, run {run + 1} of {runs}" if (runs := self.options.runs) > 1 else stage
         batches = self._batches(stage, run)
         batch = next(batches)
-        best: dict[str, Tensor] = {}
+        best: list[Tensor] = []
         best_auc = -1.0
         for step in range(steps + 1):
             if self.dev and (step % self.options.dev_every == 0 or step == steps):
                 mean = self.evaluate(weights(), levs, stage=title, step=step)
                 if mean > best_auc:
-                    best = {name: value.detach().clone() for name, value in parameters.items()}
+                    best = [parameter.detach().clone() for parameter in learnt]
                     best_auc = mean
             if step == steps:
                 break
@@ -228,8 +227,8 @@ class NgramTrainer:
             progress = {"step": step, "steps": steps, "loss": float(loss.detach()) / 2}
             self._on_event({"event": "step", "stage": title, **progress})
         with torch.no_grad():
-            for name, value in best.items():
-                parameters[name].copy_(value)
+            for parameter, value in zip(learnt, best, strict=False):
+                parameter.copy_(value)
 
     def _batches(self, stage: str, run: int = 0) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         """Batches of documents and a part of each: one corpus's first texts, then second texts.
@@ -262,18 +261,16 @@ class NgramTrainer:
     @torch.no_grad()
     def _start_weights(self) -> Tensor:
         """TF-IDF divided by the deviation within a corpus, so that no n-gram dominates."""
-        samples = self.samples(self.options.sample)
         texts_with = torch.zeros(self.data.columns, device=self.device)  # (columns,)
-        total = 0
-        for sample in samples:
+        total = sum(map(len, self._samples))
+        for sample in self._samples:
             for counts in self._counted(self.data, sample):
                 texts_with += (counts > 0).sum(0)
-                total += len(counts)
         idf = ((1 + total) / (1 + texts_with)).log() + 1
         variance = torch.zeros_like(idf)
-        for sample in samples:
+        for sample in self._samples:
             sums, squares = torch.zeros_like(idf), torch.zeros_like(idf)
-            for values in self.weighed(sample, idf):
+            for values in self._weighed(self.data, sample, idf):
                 sums += values.sum(0)
                 squares += values.square().sum(0)
             variance += squares - sums.square() / len(sample)
@@ -287,11 +284,7 @@ class NgramTrainer:
     def start_projection(self, weights: Tensor, size: int) -> Tensor:
         """The singular vectors (columns, lev_size) of the training texts' weighted tables."""
         torch.manual_seed(self.options.seed)
-        parts = []
-        for sample in self.samples(self.options.sample):
-            values = torch.cat(list(self.weighed(sample, weights)))
-            parts.append(values - values.mean(0))
-        values = torch.cat(parts)
+        values = torch.cat(list(self.centred(weights)))  # (texts, columns)
         wanted = min(size + _MORE_VECTORS, *values.shape)
         vectors = _singular_vectors(values, wanted)
         if vectors.shape[1] < size:
@@ -301,14 +294,17 @@ class NgramTrainer:
             )
         return vectors[:, :size].contiguous()
 
-    def samples(self, most: int) -> list[IntArray]:
-        """Up to `most` random documents of each corpus, so that no large one decides."""
-        return samples_of(self._labels, most, self.options.seed)
-
     @torch.no_grad()
-    def weighed(self, documents: IntArray, weights: Tensor) -> Iterator[Tensor]:
-        """The weighted n-grams (documents, columns) of training texts, in batches."""
-        for counts in self._counted(self.data, documents):
+    def centred(self, weights: Tensor) -> Iterator[Tensor]:
+        """The weighted n-grams (documents, columns) of texts of each corpus, less their mean."""
+        for sample in self._samples:
+            values = torch.cat(list(self._weighed(self.data, sample, weights)))
+            yield values - values.mean(0)
+
+    def _weighed(
+        self, data: DeviceNgrams, documents: IntArray, weights: Tensor
+    ) -> Iterator[Tensor]:
+        for counts in self._counted(data, documents):
             yield weigh(counts, weights, self.channels)
 
     def _counted(self, data: DeviceNgrams, documents: IntArray) -> Iterator[Tensor]:
@@ -321,11 +317,8 @@ class NgramTrainer:
         """The AUC of the cosine on each dev set, with LEVs centred on their mean."""
         aucs = {}
         for name, (data, same_author) in self.dev.items():
-            everything = np.arange(len(data.lengths))
-            values = (
-                weigh(table, weights, self.channels) for table in self._counted(data, everything)
-            )
-            encoded = torch.cat([levs(part, False)[0] for part in values])
+            parts = self._weighed(data, np.arange(len(data.lengths)), weights)
+            encoded = torch.cat([levs(values, False)[0] for values in parts])
             encoded = functional.normalize(encoded - encoded.mean(0), dim=1)
             cosine = (encoded[0::2] * encoded[1::2]).sum(1)
             aucs[name] = self._auc(cosine.double().cpu().numpy(), same_author)

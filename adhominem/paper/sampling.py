@@ -43,6 +43,11 @@ class DrawnPairs:
     def __len__(self) -> int:
         return len(self.first)
 
+    @property
+    def documents(self) -> IntArray:
+        """The first documents, then the second ones (2 * pairs,)."""
+        return np.concatenate([self.first, self.second])
+
     def __getitem__(self, chosen: npt.NDArray[np.generic] | slice) -> DrawnPairs:
         return DrawnPairs(self.first[chosen], self.second[chosen], self.same_author[chosen])
 
@@ -59,11 +64,8 @@ class DrawnPairs:
     @classmethod
     def join(cls, *parts: DrawnPairs) -> DrawnPairs:
         """The pairs of several draws, in order."""
-        return cls(
-            np.concatenate([part.first for part in parts]),
-            np.concatenate([part.second for part in parts]),
-            np.concatenate([part.same_author for part in parts]),
-        )
+        columns = zip(*((part.first, part.second, part.same_author) for part in parts), strict=True)
+        return cls(*map(np.concatenate, columns))
 
 
 class Group1:
@@ -127,7 +129,9 @@ def make_two_groups(
 def sample_pairs(author: npt.NDArray[np.integer], rng: random.Random) -> DrawnPairs:
     """Algorithm 3: pairs of documents, given the author of each, in the order of drawing."""
     uniform = rng.random
-    group1, group2 = make_two_groups(_documents_by_author(author), uniform)
+    order = np.argsort(author, kind="stable")
+    by_author = np.split(order, np.flatnonzero(np.diff(author[order])) + 1)
+    group1, group2 = make_two_groups([documents.tolist() for documents in by_author], uniform)
     pairs: list[tuple[int, int, bool]] = []
 
     def clean_after_sampling(writer: int, documents: list[int]) -> None:
@@ -153,13 +157,6 @@ def sample_pairs(author: npt.NDArray[np.integer], rng: random.Random) -> DrawnPa
             clean_after_sampling(*other)
     table = np.array(pairs, dtype=np.int64).reshape(-1, 3)
     return DrawnPairs(table[:, 0], table[:, 1], table[:, 2].astype(bool))
-
-
-def _documents_by_author(author: npt.NDArray[np.integer]) -> list[list[int]]:
-    """The documents of each author, in the order of the authors' indices."""
-    order = np.argsort(author, kind="stable")
-    borders = np.flatnonzero(np.diff(author[order])) + 1
-    return [part.tolist() for part in np.split(order, borders)] if len(author) else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,17 +201,13 @@ def draw_epoch(
     rounds = np.rint(np.sqrt(sizes.max() / np.maximum(sizes, 1))).astype(np.int64)  # (corpora,)
     if options.most_rounds:
         rounds = np.minimum(rounds, options.most_rounds)
-    drawn = []
+    parts = []
     for turn in range(rounds[sizes > 0].max()):
         documents = np.flatnonzero(rounds[labels.corpus] > turn)
         rng = _generator(seed, epoch, 0, turn)
-        turn_pairs = _draw(labels.select(documents), f"{seed}/{epoch}/{turn}", rng, options)
-        drawn.append(
-            DrawnPairs(
-                documents[turn_pairs.first], documents[turn_pairs.second], turn_pairs.same_author
-            )
-        )
-    pairs = DrawnPairs.join(*drawn)
+        drawn = _draw(labels.select(documents), f"{seed}/{epoch}/{turn}", rng, options)
+        parts.append(DrawnPairs(documents[drawn.first], documents[drawn.second], drawn.same_author))
+    pairs = DrawnPairs.join(*parts)
     return pairs[_generator(seed, epoch).permutation(len(pairs))]
 
 
@@ -225,7 +218,7 @@ def _draw(labels: Labels, seed: str, rng: np.random.Generator, options: PairOpti
     if options.same_author_across:
         same = _rematch_same(same, labels, options, rng)
     if options.within:
-        different = _match_different(_documents(different), labels, options, rng)
+        different = _match_different(different.documents, labels, options, rng)
     if options.balanced:
         same, different = _balance(same, different, labels, options, rng)
     pairs = DrawnPairs.join(same, different)
@@ -257,13 +250,15 @@ def batches(
         raise OptionError(f"batch_size is {batch_size}; expected 1 or more")
     rng = _generator(seed, epoch, batch_size)
     order = rng.permutation(len(pairs))
+
+    def cut(rows: IntArray) -> list[IntArray]:
+        return [rows[at : at + batch_size] for at in range(0, len(rows), batch_size)]
+
     if options is None or not options.one_corpus_batches:
-        return _cut(order, batch_size)
-    corpora = np.sort(
-        np.stack([labels.corpus[pairs.first], labels.corpus[pairs.second]], axis=1)[order], axis=1
-    )
-    key = corpora[:, 0].astype(np.int64) * len(labels.corpus_names) + corpora[:, 1]
-    parts = [part for one in np.unique(key) for part in _cut(order[key == one], batch_size)]
+        return cut(order)
+    corpora = np.sort([labels.corpus[pairs.first], labels.corpus[pairs.second]], axis=0)[:, order]
+    key = corpora[0].astype(np.int64) * len(labels.corpus_names) + corpora[1]
+    parts = [part for one in np.unique(key) for part in cut(order[key == one])]
     return [parts[index] for index in rng.permutation(len(parts))]
 
 
@@ -273,20 +268,12 @@ def _generator(seed: int, epoch: int, *more: int) -> np.random.Generator:
     return np.random.default_rng([seed, epoch, *more])
 
 
-def _cut(order: IntArray, batch_size: int) -> list[IntArray]:
-    return [order[at : at + batch_size] for at in range(0, len(order), batch_size)]
-
-
-def _documents(pairs: DrawnPairs) -> IntArray:
-    return np.concatenate([pairs.first, pairs.second])
-
-
 def _rematch_same(
     same: DrawnPairs, labels: Labels, options: PairOptions, rng: np.random.Generator
 ) -> DrawnPairs:
     """The documents of the same-author pairs, paired again across works or topics."""
     label = labels.work if options.same_author_across == "work" else labels.topic
-    documents = _documents(same)
+    documents = same.documents
     documents = documents[label[documents] != UNKNOWN_LABEL]
     first, second = match_apart(labels.author[documents], label[documents], rng)
     return DrawnPairs(documents[first], documents[second], np.ones(len(first), bool))
@@ -317,7 +304,7 @@ def _balance(
     same, different = same[rng.permutation(len(same))], different[rng.permutation(len(different))]
     turned = max(0, (len(same) - len(different)) // 2)
     if turned:
-        more = _match_different(_documents(same[:turned]), labels, options, rng)
+        more = _match_different(same[:turned].documents, labels, options, rng)
         same, different = same[turned:], DrawnPairs.join(different, more)
     size = min(len(same), len(different))
     return same[:size], different[:size]

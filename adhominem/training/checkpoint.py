@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -126,16 +127,15 @@ def save_checkpoint(
     target = _checkpoint_folder(folder, progress)
     shutil.rmtree(target, ignore_errors=True)  # of a run that was killed while it wrote it
     target.mkdir(parents=True)
-    _write(weights_of(model), target / "model.safetensors")
+    files = {"model": weights_of(model), "best": best}
     for moment in _MOMENTS:
-        moments = {
+        files[moment] = {
             name: optimiser.state[parameter][moment].detach().cpu().contiguous()
             for name, parameter in model.named_parameters()
             if parameter in optimiser.state
         }
-        _write(moments, target / f"{moment}.safetensors")
-    if best:
-        _write(best, target / "best.safetensors")
+    for name, weights in files.items():
+        _write(weights, target / f"{name}.safetensors")
     with write_whole(folder / "latest.json") as text:
         json.dump(asdict(progress), text)
         text.flush()
@@ -176,11 +176,11 @@ def load_checkpoint(
         moments = {name: _read(source / f"{name}.safetensors") for name in _MOMENTS}
         best = _read(source / "best.safetensors") if progress.best_epoch >= 0 else {}
         shapes = {name: value.shape for name, value in model.state_dict().items()}
-        if best and {name: value.shape for name, value in best.items()} != shapes:
+        if best and best.keys() != shapes.keys():
             raise ValueError("best.safetensors is of another model")
-        for name, value in (item for weights in moments.values() for item in weights.items()):
+        for name, value in (item for part in (best, *moments.values()) for item in part.items()):
             if value.shape != shapes[name]:
-                raise ValueError(f"a moment of {name} is {tuple(value.shape)}")
+                raise ValueError(f"{name} is {tuple(value.shape)}; expected {shapes[name]}")
         for name, parameter in model.named_parameters():
             if name in moments["exp_avg"]:  # a frozen one has none
                 step = torch.tensor(float(progress.adam_step))
@@ -214,7 +214,7 @@ def _damaged(folder: Path, error: Exception) -> CheckpointError:
 
 
 def _write(weights: Weights, path: Path) -> None:
-    """Write the weights; safetensors itself would ignore the umask and restrict the file."""
+    # Not by `save_file`, whose files only their owner can read, whatever the umask.
     write_through(path, save(weights))
 
 
@@ -244,7 +244,12 @@ class Journal:
         self.events: list[Event] = [json.loads(line) for line in written[:lines]]
         with write_whole(self._path) as text:
             text.writelines(f"{json.dumps(event)}\n" for event in self.events)
-        self._board = _board(folder / "tensorboard")
+        self._board: Any = None  # without TensorBoard
+        with suppress(ImportError):
+            from torch.utils.tensorboard import SummaryWriter
+
+            shutil.rmtree(folder / "tensorboard", ignore_errors=True)  # no epoch twice
+            self._board = SummaryWriter(str(folder / "tensorboard"))
         for event in self.events:
             self._draw(event)
 
@@ -265,21 +270,11 @@ class Journal:
             return
         curves = {
             **{f"loss/{name}": value for name, value in event["losses"].items()},
-            **{f"dev AUC/{name}": row[event["measure"]] for name, row in event["dev"].items()},
-            "entropy in nats/between authors": event["between_author_entropy"],
-            "entropy in nats/within an author": event["within_author_entropy"],
-            "learning rate": event["learning_rate"],
+            **{f"dev_AUC/{name}": row[event["measure"]] for name, row in event["dev"].items()},
+            "entropy_in_nats/between_authors": event["between_author_entropy"],
+            "entropy_in_nats/within_an_author": event["within_author_entropy"],
+            "learning_rate": event["learning_rate"],
         }
         for name, value in curves.items():
             self._board.add_scalar(name.replace(" ", "_"), value, event["epoch"] + 1)
         self._board.flush()
-
-
-def _board(folder: Path) -> Any:
-    """A writer of TensorBoard's files, or None if TensorBoard is not installed."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        return None
-    shutil.rmtree(folder, ignore_errors=True)  # drawn again from the log: no epoch twice
-    return SummaryWriter(str(folder))

@@ -29,7 +29,7 @@ from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, NgramTable
 from adhominem.score.contributions import ProductContribution
-from adhominem.verify.comparison import ComparedSides, ComparedText
+from adhominem.verify.verification import ComparedSides, ComparedText
 
 _CANDIDATES = 400  # n-grams to be grouped where they occur in the same places
 _SHOWN = 30
@@ -239,11 +239,12 @@ def strongest_groups(
     left = np.flatnonzero(~named)
     strongest = left[np.argsort(-np.abs(contributions[left]), kind="stable")[:most]]
 
-    def telling(at: int) -> tuple[int, bool]:
-        ngram = table.ngram(int(columns[at]))
-        return letters(ngram), ngram.channel == 1
+    ngrams = {at: table.ngram(int(columns[at])) for at in strongest.tolist()}
 
-    order = sorted(strongest.tolist(), key=telling, reverse=True)
+    def telling(at: int) -> tuple[int, bool]:
+        return letters(ngrams[at]), ngrams[at].channel == 1
+
+    order = sorted(ngrams, key=telling, reverse=True)
     return group(occurrences, np.array(order, np.int64)), named
 
 

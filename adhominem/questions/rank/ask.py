@@ -22,8 +22,12 @@ import numpy as np
 from adhominem.arrays import AnyLevs, Levs
 from adhominem.errors import NO_WORD, EmptyTextError
 from adhominem.jobs.run import Run, part
-from adhominem.questions.cautions import (
+from adhominem.questions.candidates import (
+    GIVEN,
+    NO_POPULATION,
+    OTHERS,
     UNTRIED,
+    CaseMaterial,
     candidates_by_genre,
     cautions_of_others,
     cautions_of_ranking,
@@ -32,9 +36,6 @@ from adhominem.questions.cautions import (
     mostly_foreign,
     obstacles_of,
     other_genres,
-)
-from adhominem.questions.material import (
-    CaseMaterial,
     sort_out,
     without_texts,
 )
@@ -43,6 +44,7 @@ from adhominem.questions.question import (
     Answer,
     Input,
     Known,
+    OwnScale,
     Question,
     Side,
     Texts,
@@ -53,11 +55,8 @@ from adhominem.questions.question import (
     made_by,
 )
 from adhominem.questions.rank.evidence import (
-    GIVEN,
     MOST_POPULATION,
-    NO_POPULATION,
     NO_STATEMENT,
-    OTHERS,
     LevsOf,
     RankingPopulation,
     ScoredCandidate,
@@ -194,10 +193,7 @@ class WhichCandidate(Question):
             is_servers=True,
         ),
     ] = field(default=Texts())
-    scale: Annotated[
-        VerbalScale | None,
-        Input(option="--scale", option_help="A verbal scale of your own, as JSON."),
-    ] = None
+    scale: OwnScale = None
     prior_none: Annotated[
         ShareBelow1,
         Offered(option="--none"),
@@ -397,7 +393,7 @@ def _ranking(
 
 
 def _disputed(material: CaseMaterial, levs_of: LevsOf) -> Levs:
-    """(texts, lev_size): those of the disputed texts, of which none can be left out."""
+    """(texts, lev_size): the LEVs of the disputed texts; a text without one is an error."""
     documents = [exhibit.document for exhibit in material.disputed]
     usable, levs = levs_of(documents)
     if len(usable) < len(documents):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from hashlib import sha256
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from adhominem.errors import InputError
 from adhominem.evaluation.study import ValidationStudy
@@ -17,6 +18,8 @@ from adhominem.model.files import is_plain
 from adhominem.questions.report.candidates import (
     AnyReport,
     CandidatesReport,
+    by_candidate,
+    common_part,
     make_candidates_report,
 )
 from adhominem.questions.report.formats import StoredReport, read_report, report_bytes
@@ -44,13 +47,14 @@ _NAMES = {
     "population.sensitivity.highest": "highest log10 Bayes factor with parts of the population",
     "interval.low": "lower end of the interval",
     "interval.high": "upper end of the interval",
+    "settings.scale": "verbal scale",
     "probability_same_author": "probability by the prior given",
     "validation.study": "validation study of the examiner's own material",
     "validation.study.sha256": "SHA-256 of the validation study",
 }
 _NOT_COMPARED = {"first", "second", "model", "members"}  # texts by their hashes, models by theirs
-AnyText = TypeVar("AnyText", ReportedText, PopulationText)
-_CAUSES = ("version", "model_sha256", "population")  # listed before their effects
+AnyTexts = Sequence[ReportedText | PopulationText]
+_CAUSES = ("settings", "version", "model_sha256", "population")  # listed before their effects
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,9 @@ class Difference:
 def check_report(
     report: str | Path | StoredReport,
     first: SideTexts,
-    second: SideTexts,
+    second: SideTexts | None = None,
     *,
+    candidates: Mapping[str, SideTexts] | None = None,
     population: Population | None = None,
     verifier: Verifier | None = None,
     model: str | Path | None = None,
@@ -79,69 +84,66 @@ def check_report(
 ) -> list[Difference]:
     """All differences between a report, or its file, and what the texts give now.
 
+    The texts are those of two sides, or the disputed ones and those of each of the `candidates`.
     The model is the one that the report names, unless a `verifier` is given; `model` is its path.
     Topics, seed, draws and prior are those of the report. Its verbal scale is not trusted, since
     the words of the result come from it: it must be `scale`, or AdHominem's. Nor are its cases of
     known authors, if they are the examiner's own: the study must be given again, as `validation`.
     What the file shows is compared, too: it must agree with its data.
     """
-    stored = _stored(report)
-    reported = of_two_sides(stored)
-    computed = make_report(
-        verifier or load(model or named_model(reported, stored.path)),
-        as_reported(exhibits_of(first, "first"), reported.first),
-        as_reported(exhibits_of(second, "second"), reported.second),
-        prior_same_author=reported.prior_same_author,
-        validation=validation,
-        on_progress=on_progress,
-        **_as_it_was_made(reported, population, scale),
-    )
-    differences = compare_reports(reported, computed)
-    if not differences:
+    stored = report if isinstance(report, StoredReport) else read_report(report)
+    reported, sides = stored.report, dict(candidates or {})
+    check_kind(stored, several=bool(sides))
+    known = by_candidate(reported)
+    if sides and not known.keys() <= sides.keys():
+        missing = [name for name in known if name not in sides]
+        others = [name for name in sides if name not in known]
+        now = harmless(", ".join(others)) or "none of this name"
+        return [Difference("candidates", harmless(", ".join(missing)), now)]
+    verifier = verifier or load(model or named_model(stored))
+    common = common_part(reported)
+    questioned = _as_reported(exhibits_of(first, "first"), common.first)
+    options = _as_it_was_made(common, population, scale)
+    if isinstance(reported, Report):
+        computed = make_report(
+            verifier,
+            questioned,
+            _as_reported(exhibits_of(second or (), "second"), reported.second),
+            prior_same_author=reported.prior_same_author,
+            validation=validation,
+            on_progress=on_progress,
+            **options,
+        )
         shown = replace(reported, explanation=computed.explanation, like=computed.like)
-        differences += compare_files(stored, shown)
-    return differences
-
-
-def check_candidates_report(
-    report: str | Path | StoredReport,
-    disputed: SideTexts,
-    candidates: Mapping[str, SideTexts],
-    *,
-    population: Population | None = None,
-    verifier: Verifier | None = None,
-    model: str | Path | None = None,
-    scale: VerbalScale | None = None,
-    on_progress: Callable[[float], None] = lambda share: None,
-) -> list[Difference]:
-    """All differences between a report with several candidates and what the texts give now.
-
-    The candidates are in the order of the report; all else is as in `check_report`.
-    """
-    stored = _stored(report)
-    reported = of_candidates(stored)
-    names = [one.name for one in reported.propositions]
-    if differing := _compare_names(names, candidates):
-        return [differing]
-    sides = {
-        one.name: as_reported(exhibits_of(candidates[one.name], one.name), one.report.second)
-        for one in reported.propositions
-    }
+        return compare_reports(reported, computed) or list(compare_files(stored, shown))
     # Candidates with nothing but copies are in no report, and are left out again.
-    more = {name: side for name, side in candidates.items() if name not in sides}
-    computed = make_candidates_report(
-        verifier or load(model or named_model(reported.first, stored.path)),
-        as_reported(exhibits_of(disputed, "disputed"), reported.disputed),
-        {**sides, **more},
+    sides |= {
+        name: _as_reported(exhibits_of(sides[name], name), of_one.second)
+        for name, of_one in known.items()
+    }
+    order = [*known, *(name for name in sides if name not in known)]
+    again = make_candidates_report(
+        verifier,
+        questioned,
+        {name: sides[name] for name in order},
         prior_none=reported.prior_none,
         on_progress=on_progress,
-        **_as_it_was_made(reported.first, population, scale),
+        **options,
     )
-    return _compare_candidates(reported, computed) or list(compare_files(stored, reported))
+    return _compare_candidates(reported, again) or list(compare_files(stored, reported))
 
 
-def _stored(report: str | Path | StoredReport) -> StoredReport:
-    return report if isinstance(report, StoredReport) else read_report(report)
+def check_kind(stored: StoredReport, *, several: bool) -> None:
+    """Raise an InputError for candidates beside a report on two sides, and the other way round."""
+    if isinstance(stored.report, Report) != several:
+        return
+    expected = (
+        "a report on two sides; give FIRST and SECOND, and no --candidate"
+        if several
+        else "a report with several candidates; give the disputed text, and each candidate's by "
+        "--candidate"
+    )
+    raise InputError(f"this is {expected}", stored.path)
 
 
 def _as_it_was_made(
@@ -160,33 +162,15 @@ def _as_it_was_made(
     }
 
 
-def of_two_sides(stored: StoredReport) -> Report:
-    """The report in a file, which must be one on two sides."""
-    if not isinstance(stored.report, Report):
+def named_model(stored: StoredReport) -> str:
+    """The model that a report names; it must be the name of a model, not the path of a folder."""
+    model = common_part(stored.report).model
+    if not is_plain(model):
         raise InputError(
-            "this is a report with several candidates; give the disputed text, and each "
-            "candidate's by --candidate",
+            "the report does not name its model by a valid name; give the path of the model",
             stored.path,
         )
-    return stored.report
-
-
-def of_candidates(stored: StoredReport) -> CandidatesReport:
-    """The report in a file, which must be one with several candidates."""
-    if not isinstance(stored.report, CandidatesReport):
-        raise InputError(
-            "this is a report on two sides; give FIRST and SECOND, and no --candidate", stored.path
-        )
-    return stored.report
-
-
-def named_model(reported: Report, path: str | Path) -> str:
-    """The model that a report names; it must be the name of a model, not the path of a folder."""
-    if not is_plain(reported.model):
-        raise InputError(
-            "the report does not name its model by a valid name; give the path of the model", path
-        )
-    return reported.model
+    return model
 
 
 def compare_reports(reported: Report, computed: Report) -> list[Difference]:
@@ -196,14 +180,13 @@ def compare_reports(reported: Report, computed: Report) -> list[Difference]:
     if reported.population is not None and computed.population is not None:
         material = reported.population.material, computed.population.material
         differences += _compare_texts(*material, "population")
-    differences += _compare_scales(reported, computed)
     differences += compare_values(_comparable(reported), _comparable(computed), "")
     return differences
 
 
 def _comparable(report: Report) -> dict[str, Any]:
-    data = report.to_json()
-    del data["settings"]["scale"]  # as a whole, and not rung by rung
+    data, scale = report.to_json(), report.settings.scale
+    data["settings"]["scale"] = ", ".join(f"{words} from {start:g}" for start, words in scale)
     data["warnings"] = [warning["message"] for warning in data["warnings"]]
     if data["population"] is not None:
         del data["population"]["material"]  # by their hashes
@@ -211,7 +194,7 @@ def _comparable(report: Report) -> dict[str, Any]:
     return {name: data[name] for name in order if name not in _NOT_COMPARED}
 
 
-def as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
+def _as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
     """Exhibits with the report's names and topics, in its order, which the draws depend on.
 
     A text is recognised by its hash: its file may have been renamed.
@@ -230,12 +213,10 @@ def as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -
     return [exhibit for _, exhibit in sorted(placed_exhibits, key=lambda placed: placed[0])]
 
 
-def _compare_texts(
-    before: Sequence[AnyText], now: Sequence[AnyText], where: str
-) -> Iterator[Difference]:
+def _compare_texts(before: AnyTexts, now: AnyTexts, where: str) -> Iterator[Difference]:
     """Differences for texts in only one of the lists, or with other counts of words or tokens."""
-    for lacking, new in zip_longest(*_changed(before, now)):
-        yield Difference(f"text of the {where}", _named(lacking), _named(new))
+    for lacking, new in zip_longest(_without(before, now), _without(now, before), fillvalue="none"):
+        yield Difference(f"text of the {where}", lacking, new)
     counted = {text.sha256: text for text in now}
     for text in before:
         for what in ("words", "tokens"):
@@ -246,63 +227,38 @@ def _compare_texts(
                 yield Difference(name, f"{count:,}", f"{count_now:,}")
 
 
-def _changed(before: Sequence[AnyText], now: Sequence[AnyText]) -> tuple[list[AnyText], ...]:
-    """Differences for texts in only one of the lists, by their hashes: files may be renamed."""
-    missing, more = list(before), list(now)
-    for text in before:
-        if same := next((other for other in more if other.sha256 == text.sha256), None):
-            missing.remove(text)
-            more.remove(same)
-    return missing, more
-
-
-def _compare_scales(reported: Report, computed: Report) -> Iterator[Difference]:
-    if reported.settings.scale != computed.settings.scale:
-        before, now = (
-            ", ".join(f"{words} from {start:g}" for start, words in report.settings.scale)
-            for report in (reported, computed)
-        )
-        yield Difference("verbal scale", *_where(before, now))
-
-
-def _named(text: ReportedText | PopulationText | None) -> str:
-    return "none" if text is None else f"{harmless(text.name)} (SHA-256 {text.sha256})"
-
-
-def _compare_names(names: list[str], candidates: Mapping[str, SideTexts]) -> Difference | None:
-    """Differences for candidates of the report without texts now."""
-    if missing := [name for name in names if name not in candidates]:
-        given = [name for name in candidates if name not in names]
-        return Difference(
-            "candidates",
-            harmless(", ".join(missing)),
-            harmless(", ".join(given)) or "none of this name",
-        )
-    return None
+def _without(texts: AnyTexts, others: AnyTexts) -> Iterator[str]:
+    """Texts that are not among the others, by their hashes: files may be renamed."""
+    left = Counter(text.sha256 for text in others)
+    for text in texts:
+        left[text.sha256] -= 1
+        if left[text.sha256] < 0:
+            yield f"{harmless(text.name)} (SHA-256 {text.sha256})"
 
 
 def _compare_candidates(reported: CandidatesReport, computed: CandidatesReport) -> list[Difference]:
-    before, now = ([one.name for one in side.propositions] for side in (reported, computed))
-    differences = list(compare_values(before, now, "candidates"))
-    known: set[Difference] = set()
-    for one, other in zip(reported.propositions, computed.propositions, strict=False):
-        for difference in compare_reports(one.report, other.report):
-            if difference not in known:  # common differences are listed once
-                known.add(difference)
-                what = f"{harmless(one.name)}: {difference.what}"
+    before, now = by_candidate(reported), by_candidate(computed)
+    differences = list(compare_values(list(before), list(now), "candidates"))
+    common: set[Difference] = set()
+    for name in [name for name in before if name in now]:
+        for difference in compare_reports(before[name], now[name]):
+            if difference not in common:  # what all have in common is listed once
+                common.add(difference)
+                what = f"{harmless(name)}: {difference.what}"
                 differences.append(replace(difference, what=what))
-        named = f"{harmless(one.name)}: posterior"
-        differences += compare_values(one.posterior, other.posterior, named)
-    differences += compare_values(
-        reported.posterior_none, computed.posterior_none, "posterior of none of them"
-    )
-    differences += compare_values(
-        [caution.message for caution in reported.warnings],
-        [caution.message for caution in computed.warnings],
-        "warnings of the case",
-    )
-    differences += compare_values(reported.states, computed.states, "whether anything is stated")
+    for own, again in zip(_values(reported), _values(computed), strict=True):
+        differences += compare_values(own[1], again[1], own[0])
     return differences
+
+
+def _values(report: CandidatesReport) -> list[tuple[str, Any]]:
+    """What a report has beside those on each candidate, with what it is called."""
+    return [
+        ("posteriors", {harmless(one.name): one.posterior for one in report.propositions}),
+        ("posterior of none of them", report.posterior_none),
+        ("warnings of the case", [caution.message for caution in report.warnings]),
+        ("whether anything is stated", report.states),
+    ]
 
 
 def compare_values(reported: Any, computed: Any, name: str) -> Iterator[Difference]:
@@ -316,16 +272,18 @@ def compare_values(reported: Any, computed: Any, name: str) -> Iterator[Differen
     ):
         for at, (one, other) in enumerate(zip(reported, computed, strict=True), start=1):
             yield from compare_values(one, other, f"{name} {at}")
-    elif not _same(reported, computed):
-        yield Difference(
-            _NAMES.get(name, name.replace("_", " ")), _shown(reported), _shown(computed)
-        )
+    elif isinstance(reported, float) and isinstance(computed, float):
+        if abs(reported - computed) > _CLOSE:
+            yield Difference(_named(name), _shown(reported), _shown(computed))
+    elif reported != computed:
+        if isinstance(reported, str) and isinstance(computed, str):
+            yield Difference(_named(name), *_where(reported, computed))
+        else:
+            yield Difference(_named(name), _shown(reported), _shown(computed))
 
 
-def _same(reported: Any, computed: Any) -> bool:
-    if isinstance(reported, float) and isinstance(computed, float):
-        return abs(reported - computed) <= _CLOSE
-    return bool(reported == computed)
+def _named(name: str) -> str:
+    return _NAMES.get(name, name.replace("_", " "))
 
 
 def _shown(value: Any) -> str:
@@ -400,28 +358,21 @@ def _compare_words(document: str, expected: str, what: str) -> Iterator[Differen
 
 
 def _compare_pages(page: str, expected: str) -> Iterator[Difference]:
-    parts = (page.replace("\r\n", "\n").partition(_TEXTS), expected.partition(_TEXTS))
-    (before, _, texts), (expected_before, _, expected_texts) = parts
-    for what, written, now in (
-        ("what the page says", before, expected_before),
-        ("the texts and heat maps of the page", texts, expected_texts),
-    ):
-        if written != now:
-            line, expected_line = next(
-                (line, expected_line)
-                for line, expected_line in zip_longest(
-                    written.split("\n"), now.split("\n"), fillvalue=""
-                )
-                if line != expected_line
-            )
-            yield Difference(what, *_where(line, expected_line))
+    """The first line that differs, before the texts and among them."""
+    parts = zip(
+        page.replace("\r\n", "\n").partition(_TEXTS), expected.partition(_TEXTS), strict=True
+    )
+    whats = ("what the page says", "", "the texts and heat maps of the page")
+    for what, (before, now) in zip(whats, parts, strict=True):
+        lines = zip_longest(before.split("\n"), now.split("\n"), fillvalue="")
+        differing = next((pair for pair in lines if pair[0] != pair[1]), None)
+        if what and differing is not None:
+            yield Difference(what, *_where(*differing))
 
 
 def _where(line: str, expected: str) -> tuple[str, str]:
-    """Two lines, each cut to start a little before the first character that differs."""
-    part = next(
-        (at for at, (a, b) in enumerate(zip(line, expected, strict=False)) if a != b),
-        min(len(line), len(expected)),
-    )
-    begin = max(0, part - _LONGEST // 2)
+    """Two texts; long ones are cut to start a little before the first character that differs."""
+    letters = enumerate(zip_longest(line, expected))
+    part = next((at for at, (one, other) in letters if one != other), 0)
+    begin = max(0, part - _LONGEST // 2) if max(len(line), len(expected)) > _LONGEST else 0
     return f"“{_shown(line[begin:])}”", f"“{_shown(expected[begin:])}”"

@@ -16,45 +16,36 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from math import log
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import adhominem
 from adhominem.arrays import FloatArray, IntArray
-from adhominem.errors import NotFoundError, OptionError
+from adhominem.errors import NotFoundError
 from adhominem.harmless import one_line
 from adhominem.index.packing import packed_and_back
-from adhominem.index.searcher import Searcher, tail
+from adhominem.index.searcher import TOGETHER, Searcher, tail
 from adhominem.index.store import Store
-from adhominem.jobs.run import Watch, unwatched
-from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.search.search import cautions_of_index
-from adhominem.questions.verify.files import note_model
 from adhominem.records import strict_json, to_json
 from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.decision import VerbalScale
-from adhominem.text.files import check_not_read, noting_inputs
-from adhominem.text.writing import write_whole
 from adhominem.verify.cautions import Caution, cautions_of_many
-from adhominem.verify.verifier import load
 
-RATE = 0.1  # expected share of false links, up to which links are listed
 NOT_A_VERDICT = (
     "A link says that two accounts should be looked at, not that they are one person. A wrong link "
     "can harm people who have nothing to do with each other: let a person decide each, by more "
     "than style"
 )
+RATE = 0.1  # expected share of false links, up to which links are listed
 _NEAREST = 5  # texts of other accounts that come up for each text
 _TEXTS = 8  # of an account that are compared, at most
 _DRAWN = 1_000  # pairs of accounts that show what chance does
-_AT_ONCE = 32  # texts that are searched for together
 _CHANCE_BEGINS, _CHANCE_ENDS = 0.5, 1.5  # pairs that came up, as shares of the accounts
 _FEWEST = 20  # of these: fewer say nothing
 _LOG_10 = log(10)
 _Pair = tuple[int, int]  # of accounts, or of texts
-FORMATS = (".csv", ".jsonl", ".html", ".htm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,50 +119,6 @@ def _cell(value: object) -> object:
     return value
 
 
-def link_index(
-    index: str | Path,
-    *,
-    output: str | Path | None = None,
-    model: str | Path = DEFAULT_MODEL,
-    rate: float = RATE,
-    limit: int | None = None,
-    seed: int = 0,
-    scale: str | Path | None = None,
-    watch: Watch = unwatched,
-) -> Links:
-    """Pairs and groups of accounts of an index that may be one person, for people to decide.
-
-    An account is an author, or a text without one. Links are listed up to an expected share `rate`
-    of false ones. If there are more than `limit` texts, this many are searched for. An `output`
-    that ends in .csv or .jsonl gets a row for each link, with room for a decision; one that ends in
-    .html a page.
-    """
-    suffix = "" if output is None else Path(output).suffix.lower()
-    if output is not None and suffix not in FORMATS:
-        raise OptionError(f"{output} has no known ending; expected {', '.join(FORMATS)}")
-    with noting_inputs():
-        verbal_scale = VerbalScale.read(scale) if scale else None
-        verifier = load(model)
-        note_model(model)
-        if output is not None:
-            check_not_read(output)
-        searcher = Searcher(index, verifier)
-        count = len(searcher.store) if limit is None else min(limit, len(searcher.store))
-        with watch("linking", count) as on_texts:
-            links = link_accounts(
-                searcher, rate=rate, limit=limit, seed=seed, scale=verbal_scale, on_texts=on_texts
-            )
-        if output is not None:
-            with write_whole(Path(output)) as file:
-                if suffix in (".csv", ".jsonl"):
-                    file.write(links.table(suffix[1:]))
-                else:
-                    from adhominem.questions.search.page import LINK_PAGE
-
-                    file.write(LINK_PAGE.whole(links))
-    return links
-
-
 def link_accounts(
     searcher: Searcher,
     *,
@@ -187,8 +134,6 @@ def link_accounts(
     false. If there are more than `limit` texts, this many are drawn and searched for. Texts on
     which no statement is made are left out.
     """
-    if not 0 < rate <= 1:
-        raise OptionError(f"the rate is {rate}; expected more than 0, up to 1")
     store, verifier, scale = searcher.store, searcher.verifier, scale or VerbalScale()
     rng = np.random.default_rng(seed)
     owners: dict[int, list[int]] = {}
@@ -266,8 +211,8 @@ def _nearest_pairs(
     """Accounts that are near to each other, and the first two texts that showed it."""
     store, accounts = searcher.store, searcher.store.accounts
     pairs: dict[_Pair, _Pair] = {}
-    for begin in range(0, len(texts), _AT_ONCE):
-        part = texts[begin : begin + _AT_ONCE]
+    for begin in range(0, len(texts), TOGETHER):
+        part = texts[begin : begin + TOGETHER]
         theirs = [frozenset(owners[account]) for account in accounts[part].tolist()]
         queries = packed_and_back(store.levs(part))
         nearest = searcher.nearest(queries, _NEAREST, theirs, _NEAREST)
