@@ -111,7 +111,7 @@ class GenreForm:
             scales,
             comparison.rest[:, 0, 0] * scales**2,
             comparison.genre[:, 0] * scales[:, None],
-            comparison.against(0),
+            comparison.against()[0],
             population.kept,
         )
 

@@ -298,8 +298,8 @@ class CentredPairs:
         directions = part.directions, rest.directions
         return np.asarray(-0.5 * (directions[0] * genre_part + directions[1] * rest_part))
 
-    def against(self, side: int) -> FloatArray:
-        """The log Bayes factors (pairs, cohort) of a side with each text of the population.
+    def against(self) -> tuple[FloatArray, FloatArray]:
+        """The log Bayes factors (pairs, cohort) of each side with each text of the population.
 
         The text is left out of the population; all its texts are taken to have the mean length.
         """
@@ -319,57 +319,68 @@ class CentredPairs:
         mean_square = mean_square / (n - 1) ** 2  # (pairs, cohort)
         others_to_mean = (n * to_mean - squares) / (n - 1)
         far = np.maximum(squares - 2 * pull * others_to_mean + pull**2 * mean_square, _LEAST)
-        weights, genre_weights = self.weights[side]
-        total = weights.sum(axis=1)[:, None]
-        to_cohort = np.einsum("pt,ptc->pc", weights, population.to_cohort)
-        along = (weights * population.to_mean).sum(axis=1)[:, None]
-        along = (n * along - to_cohort) / (n - 1)  # product with the mean without the text
-        product = to_cohort - pull * along
-        product += total * (pull**2 * mean_square - pull * others_to_mean)
-        square = np.einsum("ps,pst,pt->p", weights, self.pairs.rest, weights)[:, None]
-        square = square - 2 * total * pull * along + (total * pull) ** 2 * mean_square
-        # Likewise in the genre part, where the centre without a text is linear in that text.
+        # In the genre part, the centre without a text is linear in that text, and so are departures
+        # from it; what is needed are sums of their products over the directions.
         mean_variance = (part.author / authors + genre_text / n) * n / size  # times n
         precision = 1 / centre.variance - 1 / mean_variance  # (pairs, directions)
         constant, slope = centre.mean / centre.variance / precision, -1 / mean_variance / precision
         variance = 1 / precision
-        side_at = np.einsum("pt,ptr->pr", genre_weights, self.pairs.genre)
-        share = genre_weights.sum(axis=1)[:, None]
-        side_line = _Line(side_at - share * constant, -share * slope)
-        text_line = _Line(-constant, 1 - slope)
-        cohort = population.cohort
-        genre_far = text_line.times(text_line, np.ones_like(variance), cohort)  # (pairs, cohort)
+        of_text = -constant, 1 - slope
+        genre_terms, forms = [], [(of_text, of_text, np.ones_like(variance))]
+        for (_, weights), (_, of_side) in zip(self.weights, self.side_variance, strict=True):
+            at, share = np.einsum("pt,ptr->pr", weights, self.pairs.genre), weights.sum(axis=1)
+            of_mean = at - share[:, None] * constant, -share[:, None] * slope
+            terms = Terms.of(
+                part.author / size, variance, of_side[:, None] / size, genre_text / size
+            )
+            genre_terms.append(terms.constant.sum(axis=1, keepdims=True))
+            forms.append((of_mean, of_mean, terms.first))
+            forms.append((of_text, of_text, terms.second))
+            forms.append((of_mean, of_text, terms.across))
+        genre_far, *products = np.moveaxis(_quadratic_forms(forms, population.cohort), 2, 0)
         expected = rest_variance + variance.sum(axis=1)[:, None]
         expected = expected + rest.author + text + part.author + genre_text
         scale = (expected / np.maximum(far + genre_far, _LEAST)) ** (levels.length_power / 2)
-        of_texts, genre_of_texts = (one[:, None] for one in self.side_variance[side])
-        terms = Terms.of(rest.author, rest_variance, of_texts, text)
-        rest_part = terms.evidence(square, far * scale**2, product * scale)
-        terms = Terms.of(part.author / size, variance, genre_of_texts / size, genre_text / size)
-        genre_part = terms.constant.sum(axis=1, keepdims=True)
-        genre_part = genre_part + side_line.times(side_line, terms.first, cohort)
-        genre_part = genre_part + text_line.times(text_line, terms.second, cohort) * scale**2
-        genre_part = genre_part + side_line.times(text_line, terms.across, cohort) * scale
-        return np.asarray(rest.directions * rest_part + part.directions / size * genre_part)
+        against = []
+        for side, (weights, _) in enumerate(self.weights):
+            total = weights.sum(axis=1)[:, None]
+            to_cohort = np.einsum("pt,ptc->pc", weights, population.to_cohort)
+            along = (weights * population.to_mean).sum(axis=1)[:, None]
+            along = (n * along - to_cohort) / (n - 1)  # product with the mean without the text
+            product = to_cohort - pull * along
+            product += total * (pull**2 * mean_square - pull * others_to_mean)
+            square = np.einsum("ps,pst,pt->p", weights, self.pairs.rest, weights)[:, None]
+            square = square - 2 * total * pull * along + (total * pull) ** 2 * mean_square
+            terms = Terms.of(rest.author, rest_variance, self.side_variance[side][0][:, None], text)
+            rest_part = terms.evidence(square, far * scale**2, product * scale)
+            first, second, across = products[3 * side : 3 * side + 3]
+            genre_part = genre_terms[side] + first + second * scale**2 + across * scale
+            against.append(rest.directions * rest_part + part.directions / size * genre_part)
+        return against[0], against[1]
 
 
-@dataclass(frozen=True)
-class _Line:
-    """Coordinates that are linear in those of a text y of the population: constant + slope * y."""
+_Line = tuple[FloatArray, FloatArray]  # (pairs, directions): constant and slope
 
-    constant: FloatArray  # (pairs, directions)
-    slope: FloatArray  # (pairs, directions)
 
-    def times(self, other: _Line, weight: FloatArray, cohort: FloatArray) -> FloatArray:
-        """The product (pairs, cohort) of both, summed over the directions with weights."""
-        weight = np.broadcast_to(weight, self.constant.shape)
-        linear = weight * (self.constant * other.slope + self.slope * other.constant)
-        square = weight * self.slope * other.slope
-        whole = (weight * self.constant * other.constant).sum(axis=1, keepdims=True)
-        if cohort.ndim == 2:
-            return np.asarray(whole + linear @ cohort.T + square @ np.square(cohort).T)
-        linear_part = np.einsum("pr,pcr->pc", linear, cohort)
-        return np.asarray(whole + linear_part + np.einsum("pr,pcr->pc", square, np.square(cohort)))
+def _quadratic_forms(
+    forms: Sequence[tuple[_Line, _Line, FloatArray]], cohort: FloatArray
+) -> FloatArray:
+    """Sums over directions (pairs, cohort, forms) of weight * (a + b y) * (c + d y).
+
+    y are the coordinates of the population's texts, in the lines a + b y and c + d y.
+    """
+    constant = np.stack([(w * one[0] * two[0]).sum(axis=1) for one, two, w in forms], axis=-1)
+    linear = [w * (one[0] * two[1] + one[1] * two[0]) for one, two, w in forms]
+    square = [w * one[1] * two[1] for one, two, w in forms]
+    powers = np.concatenate([cohort, np.square(cohort)], axis=-1)  # (..., cohort, 2 directions)
+    factors = np.concatenate([np.stack(linear, -1), np.stack(square, -1)], axis=1)
+    if cohort.ndim == 2:  # the same for all pairs: one product of matrices
+        pairs, size, count = factors.shape
+        flat = powers @ factors.transpose(1, 0, 2).reshape(size, pairs * count)
+        sums = flat.reshape(len(cohort), pairs, count).transpose(1, 0, 2)
+    else:
+        sums = powers @ factors
+    return np.asarray(constant[:, None] + sums)
 
 
 @dataclass(frozen=True)
@@ -421,8 +432,7 @@ def evidence(levels: ThreeLevelParameters, pairs: PairGeometry, shares: FloatArr
     factors = comparison.log_bayes_factor()
     if pairs.population is None:
         return Evidence(factors)
-    against = comparison.against(0), comparison.against(1)
-    return Evidence(factors, against, pairs.population.kept)
+    return Evidence(factors, comparison.against(), pairs.population.kept)
 
 
 def compare(blocks: Sequence[Block], unknown_log_odds: float) -> list[Evidence]:
