@@ -240,6 +240,11 @@ class PopulationGeometry(PairRows):
     to_cohort: FloatArray  # (pairs, texts, cohort): rest
     inside: FloatArray  # (pairs, texts): how many copies of a text stood in the population
 
+    @cached_property
+    def powers(self) -> FloatArray:
+        """The coordinates `cohort` and their squares, (..., 2 directions)."""
+        return np.concatenate([self.cohort, np.square(self.cohort)], axis=-1)
+
     @classmethod
     def of(
         cls,

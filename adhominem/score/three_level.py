@@ -337,7 +337,7 @@ class CentredPairs:
             forms.append((of_mean, of_mean, terms.first))
             forms.append((of_text, of_text, terms.second))
             forms.append((of_mean, of_text, terms.across))
-        genre_far, *products = np.moveaxis(_quadratic_forms(forms, population.cohort), 2, 0)
+        genre_far, *products = np.moveaxis(_quadratic_forms(forms, population.powers), 2, 0)
         expected = rest_variance + variance.sum(axis=1)[:, None]
         expected = expected + rest.author + text + part.author + genre_text
         scale = (expected / np.maximum(far + genre_far, _LEAST)) ** (levels.length_power / 2)
@@ -363,21 +363,20 @@ _Line = tuple[FloatArray, FloatArray]  # (pairs, directions): constant and slope
 
 
 def _quadratic_forms(
-    forms: Sequence[tuple[_Line, _Line, FloatArray]], cohort: FloatArray
+    forms: Sequence[tuple[_Line, _Line, FloatArray]], powers: FloatArray
 ) -> FloatArray:
     """Sums over directions (pairs, cohort, forms) of weight * (a + b y) * (c + d y).
 
-    y are the coordinates of the population's texts, in the lines a + b y and c + d y.
+    `powers` are the coordinates y of the population's texts, and their squares.
     """
     constant = np.stack([(w * one[0] * two[0]).sum(axis=1) for one, two, w in forms], axis=-1)
     linear = [w * (one[0] * two[1] + one[1] * two[0]) for one, two, w in forms]
     square = [w * one[1] * two[1] for one, two, w in forms]
-    powers = np.concatenate([cohort, np.square(cohort)], axis=-1)  # (..., cohort, 2 directions)
     factors = np.concatenate([np.stack(linear, -1), np.stack(square, -1)], axis=1)
-    if cohort.ndim == 2:  # the same for all pairs: one product of matrices
+    if powers.ndim == 2:  # the same population for all pairs: one product of matrices
         pairs, size, count = factors.shape
         flat = powers @ factors.transpose(1, 0, 2).reshape(size, pairs * count)
-        sums = flat.reshape(len(cohort), pairs, count).transpose(1, 0, 2)
+        sums = flat.reshape(len(powers), pairs, count).transpose(1, 0, 2)
     else:
         sums = powers @ factors
     return np.asarray(constant[:, None] + sums)

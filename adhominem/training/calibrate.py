@@ -27,6 +27,7 @@ from adhominem.pairs.passages import without_recurring
 from adhominem.score.calibration import Bounds, Calibration, Conditions, cells
 from adhominem.score.decision import probability_same_author
 from adhominem.score.fitting import (
+    Derivatives,
     Fitted,
     empirical_bounds,
     fit,
@@ -239,6 +240,7 @@ class _CalibrationFit:
         self.conditions = Conditions.joined([part.cases.conditions for part in parts])
         self.weight = group_weights(np.concatenate([of for _, of in together]), self.same_author)
         self.start = Fitted.start(members)
+        self._derivatives: Derivatives = {}
 
     @cached_property
     def fitted(self) -> Fitted:
@@ -247,13 +249,8 @@ class _CalibrationFit:
 
     def _fit(self, chosen: BoolArray, begin: Fitted | None = None) -> Fitted:
         weights = np.split(np.where(chosen, self.weight, 0.0), np.cumsum(self.sizes)[:-1])
-        parts_used = [at for at, weight in enumerate(weights) if weight.any()]
-        return fit(
-            [self.parts[at].cases for at in parts_used],
-            [weights[at] for at in parts_used],
-            self.start,
-            begin,
-        )
+        cases = [part.cases for part in self.parts]
+        return fit(cases, weights, self.start, begin, memory=self._derivatives)
 
     @cached_property
     def crossed(self) -> FloatArray:
