@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.score.genres import Genres
-from adhominem.score.products import MemberTexts, Sides, numbered
-from adhominem.score.three_level import PartVariances, ThreeLevelParameters
+from adhominem.score.members import MemberScorer, evidence_of
+from adhominem.score.products import MemberTexts, PopulationPart, Sides, numbered
+from adhominem.score.three_level import Evidence, PartVariances, ThreeLevelParameters
 
 FloatArray = npt.NDArray[np.float64]
 ALL_KNOWN, NONE_KNOWN = -1e4, 1e4  # log odds
@@ -31,12 +32,10 @@ def texts_of(
     return np.asarray(genres.centres[genre] + author * rng.normal(size=size) + noise)
 
 
-def exact_levels(
-    genres: Genres, seed: int = 0, unknown_log_odds: float = ALL_KNOWN
-) -> ThreeLevelParameters:
-    """Parameters out of thin air by which it is a plain Gaussian model.
+def exact_levels(genres: Genres, seed: int = 0) -> ThreeLevelParameters:
+    """Random parameters with which it is a plain Gaussian model.
 
-    Directions are independent, texts have their own lengths, and all genres are as likely.
+    Directions are independent, texts keep their lengths, and all genres are equally probable.
     """
     rng = np.random.default_rng(seed)
     inside, size = genres.directions, genres.centres.shape[1]
@@ -53,9 +52,7 @@ def exact_levels(
         unknown_genre=2 * unknown,
         known_genre_rest=known_rest,
         unknown_genre_rest=unknown_rest,
-        unknown_log_odds=unknown_log_odds,
         genre_sharpness=0.0,
-        genre_sharpness_alone=0.0,
         length_power=0.0,
     )
 
@@ -140,6 +137,19 @@ class SlowModel:
             for author in (0, 1)
         )
         return same, different
+
+
+def said_by(
+    member: MemberScorer,
+    texts: MemberTexts,
+    first: npt.NDArray[np.int64],
+    second: npt.NDArray[np.int64],
+    population: PopulationPart | None,
+    unknown_log_odds: float = 1.0,
+) -> Evidence:
+    """The evidence of a model with a single member."""
+    pairs = member.pairs(texts, first, second, population)
+    return evidence_of([member], [pairs], unknown_log_odds)[0]
 
 
 def pairs_of(

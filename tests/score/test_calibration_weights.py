@@ -207,7 +207,7 @@ CALIBRATION = Calibration(
     members=(
         ThreeLevelParameters(),
         None,
-        ThreeLevelParameters(unknown_log_odds=-1.5, length_power=0.25),
+        ThreeLevelParameters(genre_spread=0.5, length_power=0.25),
     ),
     layer_weights=(1.0, 0.3, 1.0),
     weights=WEIGHTS,
@@ -310,7 +310,7 @@ def changed(path: str, value: object) -> Any:
         ("members.0.rest.author", -1.0),
         ("members.0.genre_part.directions", -1.0),
         ("members.0.genre_part.text", math.nan),
-        ("members.2.unknown_log_odds", math.nan),
+        ("members.2.genre_spread", math.nan),
         ("members.2.length_power", math.inf),
         ("weights.factor", math.nan),
         ("weights.snorm", 1e31),

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_three_level import exact_levels, made_up_genres, pairs_of, texts_of
+from slow_three_level import exact_levels, made_up_genres, pairs_of, said_by, texts_of
 from slow_two_covariance import seeds
 
 from adhominem.arrays import SparseRows
@@ -18,9 +18,9 @@ from adhominem.score.calibration import Calibration, Weights
 from adhominem.score.contributions import Contribution, FactorContribution, ProductContribution
 from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.population import Population
-from adhominem.score.products import PopulationPart
+from adhominem.score.products import MemberTexts, PopulationPart
 from adhominem.score.scorer import Scorer
-from adhominem.score.three_level import ThreeLevelParameters
+from adhominem.score.three_level import ThreeLevelParameters, genre_posterior
 
 FloatArray = npt.NDArray[np.float64]
 SIZE, SMALL = 40, 6
@@ -37,7 +37,7 @@ MEMBERS = (
 CALIBRATION = Calibration(
     members=(
         ThreeLevelParameters(length_power=0.8),
-        ThreeLevelParameters(unknown_log_odds=-2.0),
+        ThreeLevelParameters(genre_spread=0.5),
         None,
     ),
     layer_weights=(1.0, 1.0, 0.4),
@@ -136,6 +136,23 @@ def test_a_text_compared_with_itself_speaks_for_one_author() -> None:
 # The product of both sides, by the three-level model
 
 
+def contribution_of(
+    member: GenreMember,
+    texts: MemberTexts,
+    first: npt.NDArray[np.int64],
+    second: npt.NDArray[np.int64],
+    population: PopulationPart | None,
+    slope: float,
+) -> ProductContribution:
+    """The contribution of a model's only member to the log Bayes factor of one pair."""
+    pairs = member.pairs(texts, first, second, population)
+    shares = genre_posterior([(member.levels, pairs)], 1.0)
+    sides = first[0], second[0]
+    made = member.contribution(texts, pairs, sides, population, shares, slope)
+    assert isinstance(made, ProductContribution)
+    return made
+
+
 @given(st.sampled_from([1, 2, 3]), st.booleans(), seeds)
 @settings(max_examples=30)
 def test_it_is_the_part_of_the_evidence_that_both_sides_departures_from_c_make_together(
@@ -149,14 +166,14 @@ def test_it_is_the_part_of_the_evidence_that_both_sides_departures_from_c_make_t
     if given_population:
         others = np.concatenate([texts_of(rng, genres, 1) for _ in range(7)])
         part = PopulationPart.of(others, np.full(7, 6.0))
-    made = member.contribution(*pairs_of([first], [second], log_tokens), part, slope)
+    made = contribution_of(member, *pairs_of([first], [second], log_tokens), part, slope)
     assert isinstance(made, ProductContribution)
 
     def product(one: FloatArray, other: FloatArray) -> float:
         """Of texts that depart from c, less what they make each where the other side is at c."""
         here = [np.tile(made.centre, (len(side), 1)) for side in (one, other)]
         whole, left, right, nothing = (
-            float(member.evidence(*pairs_of([a], [b], log_tokens), part).log_bayes_factor[0])
+            float(said_by(member, *pairs_of([a], [b], log_tokens), part).log_bayes_factor[0])
             for a, b in ((one, other), (one, here[1]), (here[0], other), (here[0], here[1]))
         )
         return slope * (whole - left - right + nothing)
@@ -201,10 +218,9 @@ def test_of_sparse_rows_it_is_that_of_the_plain_ones() -> None:
     rng = np.random.default_rng(5)
     levs = (texts_of(rng, GENRES[0], 5) * (rng.random((5, SIZE)) < 0.5)).astype(np.float32)
     lengths, packed = np.full((1, 5), 6.0), SparseRows.of(levs)
-    plain = MEMBERS[0].contribution(*pairs_of([levs[:3]], [levs[3:]], lengths), None, 1.0)
-    sparse = replace(MEMBERS[0], is_sparse=True).contribution(
-        *pairs_of([packed[:3]], [packed[3:]], lengths), None, 1.0
-    )
+    plain = contribution_of(MEMBERS[0], *pairs_of([levs[:3]], [levs[3:]], lengths), None, 1.0)
+    member = replace(MEMBERS[0], is_sparse=True)
+    sparse = contribution_of(member, *pairs_of([packed[:3]], [packed[3:]], lengths), None, 1.0)
     assert sparse.product == pytest.approx(plain.product, rel=1e-6)
     np.testing.assert_allclose(
         sparse.losses(0, 0, packed[2:4]), plain.losses(0, 0, levs[2:4]), rtol=1e-5, atol=1e-6

@@ -41,16 +41,13 @@ TRUE = ThreeLevelParameters(  # as texts are drawn
     rest=PartVariances(author=0.4, text=0.5, length=0.3, directions=9.0),
     known_genre=0.1,
     known_genre_rest=0.05,
-    unknown_log_odds=-20.0,
     genre_sharpness=1.0,
-    genre_sharpness_alone=1.0,
     length_power=0.0,
 )
 WRONG = replace(
     TRUE,
     genre_part=PartVariances(author=0.1, text=0.6, length=0.3, directions=8.0),
     rest=PartVariances(author=0.9, text=0.2, length=0.1, directions=30.0),
-    unknown_log_odds=-2.0,
     length_power=0.5,
 )
 
@@ -216,7 +213,7 @@ def test_parameters_are_held_to_the_start_and_not_to_where_fitting_begins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_PRIOR", 1e6)
-    cases, begin = drawn(0, 100), fitted_to(replace(WRONG, unknown_log_odds=-18.0))
+    cases, begin = drawn(0, 100), fitted_to(replace(WRONG, genre_spread=0.3))
     made = fit([cases], even(cases), fitted_to(TRUE), begin=begin)
     assert made.levels[0] is not None
     np.testing.assert_allclose(in_a_row(made.levels[0]), in_a_row(TRUE), atol=1e-3)
@@ -241,7 +238,7 @@ def test_both_classes_count_half_and_weights_are_numbers_of_cases() -> None:
 def test_the_gradient_is_that_of_the_loss(population: int) -> None:
     cases = drawn(4, 200, population)
     start = fitted_to(WRONG, Weights(factor=0.5, snorm=0.8))
-    fitting = module._Objective([cases], even(cases), start)
+    fitting = module._Objective([cases], even(cases), start, {})
     here = fitting.pack(start)
     assert fitting.unpack(here).weights == start.weights
     gradient, information = fitting.normal_equations(*fitting.derivatives(here))

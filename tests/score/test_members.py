@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_three_level import made_up_genres, pairs_of, texts_of
+from slow_three_level import made_up_genres, pairs_of, said_by, texts_of
 from slow_two_covariance import seeds
 
 from adhominem.arrays import Rows, SparseRows
@@ -61,10 +61,10 @@ def test_many_pairs_get_what_each_gets_by_itself(name: str, given_population: bo
     second = [levs[10 + at :][: 1 + at % 2] for at in range(6)]
     counts = [len(one) + len(other) for one, other in zip(first, second, strict=True)]
     lengths = rng.uniform(4, 8, (6, max(counts)))
-    whole = member.evidence(*pairs_of(first, second, lengths), part)
+    whole = said_by(member, *pairs_of(first, second, lengths), part)
     for at, count in enumerate(counts):
-        alone = member.evidence(
-            *pairs_of([first[at]], [second[at]], lengths[at : at + 1, :count]), part
+        alone = said_by(
+            member, *pairs_of([first[at]], [second[at]], lengths[at : at + 1, :count]), part
         )
         assert whole.log_bayes_factor[at] == pytest.approx(alone.log_bayes_factor[0], rel=1e-9)
         if whole.against is not None:
@@ -82,9 +82,9 @@ def test_a_table_is_pairs_of_sides_of_one_text_each(name: str, given_population:
     member, levs = MEMBERS[name], levs_of(3, 12)
     part = part_of(levs_of(4, 9)) if given_population else None
     lengths = np.random.default_rng(3).uniform(4, 8, (6, 2))
-    expected = member.evidence(*pairs_of(list(levs[:6, None]), list(levs[6:, None]), lengths), part)
-    assert_same(member.evidence(*pairs_of(levs[:6], levs[6:], lengths), part), expected)
-    assert_same(member.evidence(*pairs_of(list(levs[:6]), list(levs[6:]), lengths), part), expected)
+    expected = said_by(member, *pairs_of(list(levs[:6, None]), list(levs[6:, None]), lengths), part)
+    assert_same(said_by(member, *pairs_of(levs[:6], levs[6:], lengths), part), expected)
+    assert_same(said_by(member, *pairs_of(list(levs[:6]), list(levs[6:]), lengths), part), expected)
 
 
 @given(st.booleans(), seeds)
@@ -97,8 +97,9 @@ def test_sparse_rows_get_what_plain_ones_get(given_population: bool, seed: int) 
     part = part_of(levs[15:]) if given_population else None
     packed = part_of(sparse[np.arange(15, 24)]) if given_population else None
     first, second = [levs[at : at + 2] for at in range(5)], [levs[[at]] for at in range(7, 12)]
-    expected = GENRE_MEMBER.evidence(*pairs_of(first, second, lengths), part)
-    made = replace(GENRE_MEMBER, is_sparse=True).evidence(
+    expected = said_by(GENRE_MEMBER, *pairs_of(first, second, lengths), part)
+    made = said_by(
+        replace(GENRE_MEMBER, is_sparse=True),
         *pairs_of(
             [SparseRows.of(side) for side in first],
             [SparseRows.of(side) for side in second],
@@ -107,8 +108,8 @@ def test_sparse_rows_get_what_plain_ones_get(given_population: bool, seed: int) 
         packed,
     )
     assert_same(made, expected, 1e-6)
-    table = GENRE_MEMBER.evidence(*pairs_of(sparse[:5], sparse[5:10], lengths[:, :2]), packed)
-    plain = GENRE_MEMBER.evidence(*pairs_of(levs[:5], levs[5:10], lengths[:, :2]), part)
+    table = said_by(GENRE_MEMBER, *pairs_of(sparse[:5], sparse[5:10], lengths[:, :2]), packed)
+    plain = said_by(GENRE_MEMBER, *pairs_of(levs[:5], levs[5:10], lengths[:, :2]), part)
     assert_same(table, plain, 1e-6)
 
 
@@ -124,9 +125,9 @@ def test_pairs_by_number_get_what_the_same_levs_get(name: str, given_population:
     if chosen is not None:
         part = PopulationPart.of(levs[chosen], log_tokens[chosen])
         among = PopulationPart.among(texts, chosen)
-    made = member.evidence(texts, first, second, among)
+    made = said_by(member, texts, first, second, among)
     lengths = log_tokens[np.concatenate([first, second], axis=1)]
-    expected = member.evidence(*pairs_of(list(levs[first]), list(levs[second]), lengths), part)
+    expected = said_by(member, *pairs_of(list(levs[first]), list(levs[second]), lengths), part)
     assert_same(made, expected)
 
 
@@ -135,11 +136,11 @@ def test_a_population_of_pairs_by_number_may_seem_to_be_by_fewer_people() -> Non
     first, second, chosen = np.array([[0]]), np.array([[1]]), np.arange(5, 15)
     texts = GENRE_MEMBER.with_products(MemberTexts(levs, log_tokens), None)
     few = PopulationPart.among(texts, chosen, 2.5)
-    made = GENRE_MEMBER.evidence(texts, first, second, few)
+    made = said_by(GENRE_MEMBER, texts, first, second, few)
     part = replace(PopulationPart.of(levs[5:], log_tokens[5:]), authors=2.5)
-    expected = GENRE_MEMBER.evidence(*pairs_of(levs[:1], levs[1:2], np.full((1, 2), 6.0)), part)
+    expected = said_by(GENRE_MEMBER, *pairs_of(levs[:1], levs[1:2], np.full((1, 2), 6.0)), part)
     assert_same(made, expected)
-    usual = GENRE_MEMBER.evidence(texts, first, second, PopulationPart.among(texts, chosen))
+    usual = said_by(GENRE_MEMBER, texts, first, second, PopulationPart.among(texts, chosen))
     assert abs(usual.log_bayes_factor[0] - made.log_bayes_factor[0]) > 1e-6
 
 
@@ -148,7 +149,7 @@ def test_no_pairs_get_no_evidence(chosen: npt.NDArray[np.int64] | None) -> None:
     texts = GENRE_MEMBER.with_products(MemberTexts(levs_of(7, 9), np.full(9, 6.0)), None)
     nobody = np.zeros((0, 1), np.int64)
     part = None if chosen is None else PopulationPart.among(texts, chosen)
-    made = GENRE_MEMBER.evidence(texts, nobody, nobody, part)
+    made = said_by(GENRE_MEMBER, texts, nobody, nobody, part)
     assert made.log_bayes_factor.shape == (0,)
 
 
@@ -157,7 +158,7 @@ def test_what_is_no_number_is_refused() -> None:
     levs[1, 2] = np.nan
     for name, member in MEMBERS.items():
         with pytest.raises(OptionError, match="a LEV is not finite"):
-            member.evidence(*pairs_of(levs[:2], levs[2:], np.full((2, 2), 6.0)), None)
+            said_by(member, *pairs_of(levs[:2], levs[2:], np.full((2, 2), 6.0)), None)
         if name == "genres":
             with pytest.raises(OptionError, match="a LEV is not finite"):
                 member.with_products(MemberTexts(levs, np.full(4, 6.0)), None)
@@ -172,8 +173,8 @@ def test_without_a_genre_it_says_what_one_says_that_never_knew_it() -> None:
     assert fewer.genres.names == ("genre 0", "genre 2")
     expected = GenreMember(GENRES.without("genre 1"))
     assert_same(
-        fewer.evidence(*pairs_of(levs[:6], levs[6:], lengths), None),
-        expected.evidence(*pairs_of(levs[:6], levs[6:], lengths), None),
+        said_by(fewer, *pairs_of(levs[:6], levs[6:], lengths), None),
+        said_by(expected, *pairs_of(levs[:6], levs[6:], lengths), None),
     )
     assert LAYER_MEMBER.without("genre 1") is LAYER_MEMBER
 
@@ -187,31 +188,18 @@ def test_a_table_for_other_genres_takes_over_the_products_of_texts() -> None:
     np.testing.assert_allclose(taken.to_genres, made.to_genres)
 
 
-def test_shares_of_genres_are_those_of_all_texts_together() -> None:
-    rng = np.random.default_rng(11)
-    genres = made_up_genres(60)
-    member = GenreMember(genres)
-    levs = texts_of(rng, genres, 4, genre=2)
-    shares = member.genre_shares(levs, np.full(4, 7.0))
-    assert shares.shape == (4,)
-    assert shares.sum() == pytest.approx(1)
-    assert shares.argmax() == 2
-    packed = SparseRows.of(levs.astype(np.float32))
-    np.testing.assert_allclose(member.genre_shares(packed, np.full(4, 7.0)), shares, atol=1e-5)
-
-
 def test_a_population_is_multiplied_out_once_for_the_genres_asked_for_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     levs, part, lengths = levs_of(12, 4), part_of(levs_of(13, 9)), np.full((2, 2), 6.0)
-    expected = GENRE_MEMBER.evidence(*pairs_of(levs[:2], levs[2:], lengths), part)
+    expected = said_by(GENRE_MEMBER, *pairs_of(levs[:2], levs[2:], lengths), part)
     with monkeypatch.context() as patch:
         patch.delattr(module, "Cohort")  # none is made again
-        assert_same(GENRE_MEMBER.evidence(*pairs_of(levs[:2], levs[2:], lengths), part), expected)
+        assert_same(said_by(GENRE_MEMBER, *pairs_of(levs[:2], levs[2:], lengths), part), expected)
     fewer, fresh = GENRE_MEMBER.without("genre 2"), part_of(levs_of(13, 9))
     assert_same(
-        fewer.evidence(*pairs_of(levs[:2], levs[2:], lengths), part),
-        fewer.evidence(*pairs_of(levs[:2], levs[2:], lengths), fresh),
+        said_by(fewer, *pairs_of(levs[:2], levs[2:], lengths), part),
+        said_by(fewer, *pairs_of(levs[:2], levs[2:], lengths), fresh),
     )
 
 
@@ -220,7 +208,7 @@ def test_a_population_is_multiplied_out_once_for_the_genres_asked_for_last(
 
 def test_a_layer_says_what_it_was_trained_to_say_times_its_weight() -> None:
     levs, lengths = levs_of(14, 12), np.zeros((6, 2))
-    made = LAYER_MEMBER.evidence(*pairs_of(levs[:6], levs[6:], lengths), None)
+    made = said_by(LAYER_MEMBER, *pairs_of(levs[:6], levs[6:], lengths), None)
     seen = 2 * levs[:, :4]
     expected = 0.7 * LAYER.log_bayes_factor(seen[:6], seen[6:])
     np.testing.assert_allclose(made.log_bayes_factor, expected, rtol=1e-9)
@@ -230,7 +218,7 @@ def test_a_layer_says_what_it_was_trained_to_say_times_its_weight() -> None:
 
 def test_a_layer_moves_the_mean_of_a_population_to_its_own() -> None:
     levs, texts, lengths = levs_of(15, 6), 2 + levs_of(16, 9), np.zeros((3, 2))
-    made = LAYER_MEMBER.evidence(*pairs_of(levs[:3], levs[3:], lengths), part_of(texts))
+    made = said_by(LAYER_MEMBER, *pairs_of(levs[:3], levs[3:], lengths), part_of(texts))
     mean = texts.mean(axis=0)
     moved, others = (2 * (each - mean)[:, :4] + LAYER.author_mean for each in (levs, texts))
     expected = 0.7 * LAYER.log_bayes_factor(moved[:3], moved[3:])

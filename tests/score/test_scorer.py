@@ -18,11 +18,11 @@ from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score import products as products_module
 from adhominem.score import scorer as module
 from adhominem.score.calibration import Bounds, Calibration, LogBayesFactors, Weights
-from adhominem.score.members import GenreMember, LayerMember
+from adhominem.score.members import GenreMember, LayerMember, evidence_of
 from adhominem.score.population import Population
 from adhominem.score.products import PopulationPart
 from adhominem.score.scorer import Scorer, log_tokens_of, square
-from adhominem.score.three_level import PartVariances, ThreeLevelParameters
+from adhominem.score.three_level import PartVariances, ThreeLevelParameters, genre_posterior
 
 FloatArray = npt.NDArray[np.float64]
 Table = npt.NDArray[np.float32]
@@ -34,7 +34,7 @@ FITTED = (
     ThreeLevelParameters(
         genre_part=PartVariances(author=0.3, text=0.7, length=0.1, directions=5.0)
     ),
-    ThreeLevelParameters(length_power=0.2, unknown_log_odds=-1.0),
+    ThreeLevelParameters(length_power=0.2, genre_spread=0.4),
     None,
 )
 CALIBRATION = Calibration(
@@ -185,7 +185,7 @@ def test_scores_are_what_each_member_says_of_its_columns(
     scores = SCORER.scores(levs[:4], levs[4:], population)
     lengths = np.stack([levs[:4, -1], levs[4:, -1]], axis=1).astype(np.float64)
     against: list[FloatArray] = []
-    fit = np.zeros(4)
+    fit, taken = np.zeros(4), []
     for at, (begin, size) in enumerate(zip((0, 24, 54), SIZES, strict=True)):
         columns = slice(begin, begin + size)
         part = None
@@ -196,7 +196,9 @@ def test_scores_are_what_each_member_says_of_its_columns(
                 population.texts, population.texts, own, tokens, population.lev_mean[columns]
             )
         pairs = pairs_of(levs[:4, columns], levs[4:, columns], lengths)
-        said = SCORER.members[at].evidence(*pairs, part)
+        taken.append(SCORER.members[at].pairs(*pairs, part))
+    evidence = evidence_of(SCORER.members, taken, SCORER.weights.unknown_log_odds)
+    for at, said in enumerate(evidence):
         np.testing.assert_allclose(scores.members[at], said.log_bayes_factor, rtol=1e-9)
         fit = fit + (0 if said.fit is None else said.fit)
         if said.kept is not None:
@@ -339,19 +341,21 @@ def test_a_population_may_be_strange_to_some_pairs_alone() -> None:
 # Genres, and how many people texts seem to be by
 
 
-def test_shares_of_genres_are_the_leading_members_the_likeliest_first() -> None:
+def test_shares_of_genres_are_those_of_all_members_together_the_most_probable_first() -> None:
     for genre in range(3):
         levs = levs_of(21, 3, genre)
         shares = SCORER.genre_shares(levs)
-        member = SCORER.members[0]
-        assert isinstance(member, GenreMember)
-        slow = member.genre_shares(levs[:, :24], levs[:, -1].astype(np.float64))
+        blocks = [
+            (member.levels, member.genre_of(texts))
+            for member, texts in zip(SCORER.members, SCORER.texts(levs), strict=True)
+            if isinstance(member, GenreMember)
+        ]
+        slow = genre_posterior(blocks, SCORER.weights.unknown_log_odds)[0]
         assert next(iter(shares)) == f"genre {genre}"
         assert list(shares.values()) == sorted(shares.values(), reverse=True)
-        assert sum(shares.values()) == pytest.approx(1 - slow[-1], abs=0.002)
         for at in range(3):
             assert shares[f"genre {at}"] == pytest.approx(slow[at], abs=0.0005)
-    assert replace(SCORER, lead=2).genre_shares(levs) == {}
+    assert Scorer.of(MEMBERS[2:], None).genre_shares(levs[:, 54:]) == {}
 
 
 def test_texts_seem_to_be_by_fewer_people_the_more_alike_they_are() -> None:

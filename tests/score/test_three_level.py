@@ -18,6 +18,7 @@ from slow_three_level import (
     exact_levels,
     made_up_genres,
     pairs_of,
+    said_by,
     texts_of,
 )
 from slow_two_covariance import seeds
@@ -26,14 +27,14 @@ from adhominem.records import from_json, to_json
 from adhominem.score.fitting import restricted, unrestricted
 from adhominem.score.genres import Genres, PairGeometry
 from adhominem.score.members import GenreMember
-from adhominem.score.products import PairProducts, PopulationPart, make_cohort
+from adhominem.score.products import MemberTexts, PairProducts, PopulationPart, make_cohort
 from adhominem.score.three_level import (
     CentredPairs,
     Evidence,
     PartVariances,
     ThreeLevelParameters,
     compare,
-    genre_shares,
+    genre_posterior,
     one_genre,
 )
 
@@ -73,9 +74,10 @@ def evidence_of(
     second: Sets,
     tokens: Sequence[FloatArray],
     population: PopulationPart | None = None,
+    odds: float = ALL_KNOWN,
 ) -> Evidence:
-    member = GenreMember(genres, levels)
-    return member.evidence(*pairs_of(list(first), list(second), in_a_row(tokens)), population)
+    texts = pairs_of(list(first), list(second), in_a_row(tokens))
+    return said_by(GenreMember(genres, levels), *texts, population, odds)
 
 
 def some_pairs(
@@ -130,9 +132,9 @@ def test_where_no_genre_may_be_known_c_varies_as_in_a_mixture_of_all(
     number: int, odds: float, seed: int
 ) -> None:
     genres, rng = GENRES[number], np.random.default_rng(seed)
-    levels = exact_levels(genres, seed, odds)
+    levels = exact_levels(genres, seed)
     first, second, tokens = some_pairs(rng, genres, 4)
-    found = evidence_of(genres, levels, first, second, tokens).log_bayes_factor
+    found = evidence_of(genres, levels, first, second, tokens, odds=odds).log_bayes_factor
     slow, unknown = SlowModel(genres, levels), share_of_unknown(number, odds)
     pairs = zip(first, second, tokens, strict=True)
     expected = [slow.log_bayes_factor(*pair, unknown) for pair in pairs]
@@ -166,12 +168,12 @@ def test_the_texts_of_a_population_are_more_texts_of_the_same_c_by_others(
     number: int, texts: int, odds: float, seed: int
 ) -> None:
     genres, rng = GENRES[number], np.random.default_rng(seed)
-    levels = exact_levels(genres, seed, odds)
+    levels = exact_levels(genres, seed)
     first, second, tokens = some_pairs(rng, genres, 3, most=3)
     others = np.concatenate([texts_of(rng, genres, 1) for _ in range(texts)])
     length = float(lengths_of(rng, 1)[0])
     found = evidence_of(
-        genres, levels, first, second, tokens, part_of(others, length)
+        genres, levels, first, second, tokens, part_of(others, length), odds
     ).log_bayes_factor
     slow = SlowModel(genres, levels)
     unknown = share_of_unknown(number, odds)
@@ -226,7 +228,7 @@ def test_a_side_is_compared_with_each_text_of_a_population_as_if_that_were_not_i
 ) -> None:
     """Also where a text of the pair stands in the population itself."""
     genres, rng = GENRES[3], np.random.default_rng(seed)
-    levels = exact_levels(genres, seed, 0.3)
+    levels = exact_levels(genres, seed)
     sides = texts_of(rng, genres, one), texts_of(rng, genres, other)
     tokens, length = lengths_of(rng, one + other), float(lengths_of(rng, 1)[0])
     others = np.concatenate([texts_of(rng, genres, 1) for _ in range(texts)])
@@ -240,6 +242,7 @@ def test_a_side_is_compared_with_each_text_of_a_population_as_if_that_were_not_i
         [sides[1]],
         [tokens],
         part_of(stands, length, people * len(stands)),
+        odds=0.3,
     )
     assert evidence.against is not None
     assert evidence.kept is not None
@@ -247,10 +250,10 @@ def test_a_side_is_compared_with_each_text_of_a_population_as_if_that_were_not_i
     for side, own in ((0, tokens[:one]), (1, tokens[one:])):
         for at in range(texts):
             left = np.delete(others, at, axis=0)
-            slow = compare(
-                levels,
-                slow_sight(genres, sides[side], others[at], own, length, left, people * len(left)),
+            pair = slow_sight(
+                genres, sides[side], others[at], own, length, left, people * len(left)
             )
+            (slow,) = compare([(levels, pair)], 0.3)
             found = evidence.against[side][0, at]
             assert found == pytest.approx(slow.log_bayes_factor[0], rel=1e-8, abs=1e-8)
 
@@ -294,7 +297,7 @@ def test_far_texts_of_a_population_count_as_nearer_ones_as_they_do_on_a_side(pow
     for at in (0, 1, 2):
         left = np.delete(others, at, axis=0)
         sight = slow_sight(genres, side, others[at], tokens, 650.0, left, len(left))
-        slow = compare(levels, sight).log_bayes_factor[0]
+        slow = compare([(levels, sight)], ALL_KNOWN)[0].log_bayes_factor[0]
         assert evidence.against[0][0, at] == pytest.approx(slow, rel=0.03, abs=0.03)
 
 
@@ -304,13 +307,13 @@ def test_texts_of_a_pair_that_stand_in_the_population_are_left_out_of_it(
     first_in: bool, second_in: bool, texts: int, seed: int
 ) -> None:
     genres, rng = GENRES[3], np.random.default_rng(seed)
-    levels = replace(exact_levels(genres, seed, 0.3), genre_sharpness=0.4, length_power=0.6)
+    levels = replace(exact_levels(genres, seed), genre_sharpness=0.4, length_power=0.6)
     first, second, tokens = texts_of(rng, genres, 2), texts_of(rng, genres, 1), np.full(3, 500.0)
     others = np.concatenate([texts_of(rng, genres, 1) for _ in range(texts)])
     inside = [side for side, there in ((first[:1], first_in), (second, second_in)) if there]
     whole = np.concatenate([others, *inside])[rng.permutation(texts + len(inside))]
     found, expected = (
-        evidence_of(genres, levels, [first], [second], [tokens], part_of(population))
+        evidence_of(genres, levels, [first], [second], [tokens], part_of(population), 0.3)
         for population in (whole, others)
     )
     np.testing.assert_allclose(
@@ -383,7 +386,8 @@ def test_the_density_of_the_mean_of_a_pairs_texts_is_that_of_a_gaussian(seed: in
     for lengths in tokens:
         levs = texts_of(rng, genres, 3)
         sight = member.pairs(*pairs_of([levs[:1]], [levs[1:]], np.log(lengths[None])), None)
-        densities.append(CentredPairs(levels, sight).log_density()[0])
+        known = genre_posterior([(levels, sight)], ALL_KNOWN)
+        densities.append(CentredPairs(levels, sight, known).log_density()[0])
         noise = np.sqrt(650 / lengths[0])
         covariance = (
             slow.genre(0.0)
@@ -398,22 +402,34 @@ def test_the_density_of_the_mean_of_a_pairs_texts_is_that_of_a_gaussian(seed: in
 # Genres
 
 
+def shares_of(
+    levels: ThreeLevelParameters,
+    genres: Genres,
+    levs: FloatArray,
+    tokens: FloatArray,
+    odds: float = 0.0,
+) -> FloatArray:
+    """(genres + 1,): the probabilities of the genre of texts, by one member."""
+    texts = GenreMember(genres, levels).genre_of(MemberTexts(levs, np.log(tokens)))
+    return np.asarray(genre_posterior([(levels, texts)], odds)[0])
+
+
 @given(st.floats(0, 2), st.floats(-5, 5), seeds)
 @settings(max_examples=30)
 def test_the_shares_of_genres_are_posteriors_whose_evidence_has_an_exponent(
     sharpness: float, odds: float, seed: int
 ) -> None:
     genres, rng = GENRES[4], np.random.default_rng(seed)
-    levels = replace(exact_levels(genres, seed, odds), genre_sharpness_alone=sharpness)
+    levels = replace(exact_levels(genres, seed), genre_sharpness=sharpness, genre_spread=0.6)
     levs, tokens = texts_of(rng, genres, 3, 2), lengths_of(rng, 3)
-    found = genre_shares(levels, genres, levs @ genres.centres.T, np.log(tokens))
+    found = shares_of(levels, genres, levs, tokens, odds)
     part = levels.genre_part
     noise = np.sqrt(650 / np.clip(tokens, 60, 20_000)).mean()
     centre = genres.centres.mean(axis=0)
     basis = np.linalg.svd(genres.centres - centre)[2][:3]
     near = basis @ (levs.mean(axis=0) - centre) / genres.usual
     places = (genres.centres - centre) @ basis.T / genres.usual
-    spread = (part.author + (part.text + part.length * noise) / 3) / 3 * np.eye(3)
+    spread = 0.6 * (part.author + (part.text + part.length * noise) / 3) / 3 * np.eye(3)
 
     def log_density(at: FloatArray, covariance: FloatArray) -> float:
         off = near - at
@@ -430,14 +446,27 @@ def test_the_shares_of_genres_are_posteriors_whose_evidence_has_an_exponent(
 
 def test_texts_at_a_centre_are_of_its_genre_and_far_ones_of_none() -> None:
     genres = made_up_genres(60)
-    levels, tokens = ThreeLevelParameters(), np.log([2_000.0])
+    levels, tokens = ThreeLevelParameters(genre_sharpness=1.0), np.array([2_000.0])
     for at, centre in enumerate(genres.centres):
-        shares = genre_shares(levels, genres, centre[None] @ genres.centres.T, tokens)
+        shares = shares_of(levels, genres, centre[None], tokens)
         assert shares.argmax() == at
         assert shares.sum() == pytest.approx(1)
     away = genres.middle + 9 * (genres.centres[0] - genres.centres[1])
-    shares = genre_shares(levels, genres, away[None] @ genres.centres.T, tokens)
+    shares = shares_of(levels, genres, away[None], tokens)
     assert shares[-1] > 0.9
+
+
+def test_members_infer_one_genre_together() -> None:
+    rng, genres = np.random.default_rng(6), [made_up_genres(5, 4, seed) for seed in (1, 2)]
+    blocks = []
+    for at, of in enumerate(genres):
+        texts = MemberTexts(texts_of(rng, of, 2, genre=1), np.full(2, 6.5))
+        levels = ThreeLevelParameters(genre_sharpness=0.3 + at)
+        blocks.append((levels, GenreMember(of, levels).genre_of(texts)))
+    found = genre_posterior(blocks, 0.4)[0]
+    each = [genre_posterior([block], 0.0)[0] for block in blocks]
+    product = each[0] * each[1] * np.exp([0, 0, 0, 0, 0.4])
+    np.testing.assert_allclose(found, product / product.sum(), rtol=1e-9)
 
 
 # Texts far from c
@@ -468,10 +497,8 @@ def test_at_full_power_how_far_a_text_is_does_not_matter_if_c_is_in_the_middle(
 
 LEVELS = {
     "usual": ThreeLevelParameters(),
-    "exact": exact_levels(GENRES[3], 7, 0.3),
-    "sharp": ThreeLevelParameters(
-        genre_sharpness=3.0, genre_sharpness_alone=2.0, unknown_log_odds=-2.0, length_power=1.0
-    ),
+    "exact": exact_levels(GENRES[3], 7),
+    "sharp": ThreeLevelParameters(genre_sharpness=3.0, genre_spread=2.0, length_power=1.0),
 }
 
 
@@ -574,8 +601,9 @@ def test_sights_in_a_row_are_compared_as_each_by_itself(given_population: bool) 
         others = np.concatenate([texts_of(rng, genres, 1) for _ in range(7)])
         part = part_of(others, lengths_of(rng, 7)) if given_population else None
         sights.append(member.pairs(*pairs_of(first, second, in_a_row(tokens)), part))
-    whole = compare(levels, PairGeometry.joined([PairGeometry.joined(sights[:2]), sights[2]]))
-    parts = [compare(levels, sight) for sight in sights]
+    joined = PairGeometry.joined([PairGeometry.joined(sights[:2]), sights[2]])
+    (whole,) = compare([(levels, joined)], 1.0)
+    parts = [compare([(levels, sight)], 1.0)[0] for sight in sights]
     for field in fields(Evidence):
         values = [getattr(part, field.name) for part in parts]
         if values[0] is None:
@@ -601,9 +629,8 @@ levels_of_any_kind = st.builds(
     unknown_genre=positive,
     known_genre_rest=positive,
     unknown_genre_rest=positive,
-    unknown_log_odds=st.floats(-50, 50),
+    genre_spread=positive,
     genre_sharpness=positive,
-    genre_sharpness_alone=positive,
     length_power=st.floats(-2, 2),
 )
 
@@ -611,7 +638,7 @@ levels_of_any_kind = st.builds(
 @given(levels_of_any_kind)
 def test_parameters_can_be_numbers_in_a_row_and_come_back(levels: ThreeLevelParameters) -> None:
     row = unrestricted(levels)
-    assert row.shape == (16,)
+    assert row.shape == (15,)
     assert np.isfinite(row).all()
     found = restricted(row)
     for name, value in to_json(levels).items():
@@ -619,7 +646,7 @@ def test_parameters_can_be_numbers_in_a_row_and_come_back(levels: ThreeLevelPara
     assert from_json(ThreeLevelParameters, to_json(levels)) == levels
 
 
-@given(st.lists(st.floats(-9, 9), min_size=16, max_size=16))
+@given(st.lists(st.floats(-9, 9), min_size=15, max_size=15))
 def test_any_numbers_are_parameters(numbers: list[float]) -> None:
     row = np.array(numbers)
     np.testing.assert_allclose(unrestricted(restricted(row)), row, atol=1e-9)
@@ -634,7 +661,7 @@ def test_all_known_is_the_limit_of_small_odds() -> None:
     genres, rng = GENRES[3], np.random.default_rng(9)
     pairs = some_pairs(rng, genres, 6)
     factors = [
-        evidence_of(genres, exact_levels(genres, 9, odds), *pairs).log_bayes_factor
+        evidence_of(genres, exact_levels(genres, 9), *pairs, odds=odds).log_bayes_factor
         for odds in (-60.0, ALL_KNOWN)
     ]
     np.testing.assert_allclose(factors[0], factors[1], rtol=1e-6)
@@ -651,11 +678,11 @@ def slow_one_genre(
     rows = [(side - genres.middle) / genres.usual @ genres.basis.T for side in sides]
     noise = [np.sqrt(650 / np.clip(of, 60, 20_000)).mean() for of in tokens]
     spread = [
-        (part.author + (part.text + part.length * one) / len(side)) / size
+        levels.genre_spread * (part.author + (part.text + part.length * one) / len(side)) / size
         for one, side in zip(noise, sides, strict=True)
     ]
     known, inside = levels.known_genre / size * np.eye(size), np.diag(genres.variances)
-    odds = np.exp(levels.unknown_log_odds)
+    odds = np.exp(-0.7)
     mixture = [(1.0, place, known) for place in genres.places]
     mixture.append((odds, np.zeros(size), known + levels.unknown_genre * inside))
     total = sum(weight for weight, _, _ in mixture)
@@ -683,7 +710,7 @@ def test_whether_sides_are_of_one_genre_is_the_ratio_of_mixtures_of_gaussians(
     seed: int, known: int, first: int, second: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    genres, levels = GENRES[known], exact_levels(GENRES[known], seed, unknown_log_odds=-0.7)
+    genres, levels = GENRES[known], exact_levels(GENRES[known], seed)
     sides = [texts_of(rng, genres, count, rng.integers(known)) for count in (first, second)]
     tokens = [lengths_of(rng, count) for count in (first, second)]
     member = GenreMember(genres, levels)
@@ -691,4 +718,4 @@ def test_whether_sides_are_of_one_genre_is_the_ratio_of_mixtures_of_gaussians(
         *pairs_of([sides[0]], [sides[1]], in_a_row([np.concatenate(tokens)])), None
     )
     expected = slow_one_genre(genres, levels, sides, tokens)
-    np.testing.assert_allclose(one_genre(levels, sight), expected, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(one_genre(levels, sight, -0.7), expected, rtol=1e-6, atol=1e-8)
