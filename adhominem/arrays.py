@@ -232,7 +232,7 @@ class Levs(_Table):
     @property
     def log_tokens(self) -> AnyFloats:
         """The logarithm (documents,) of each document's number of tokens."""
-        return cast(AnyFloats, self.parts[-1][:, 0])
+        return cast(AnyFloats, self.parts[-1][:, -1])
 
     def chosen(self, rows: Any) -> Levs:
         """The LEVs of some of the documents."""

@@ -190,7 +190,8 @@ def test_without_a_population_no_weights_of_one_are_fitted() -> None:
     start = fitted_to(WRONG, Weights(factor=0.123, snorm=0.456, usual_deviation=3.0))
     cases = drawn(0, 200)
     weights = fit([cases], even(cases), start).weights
-    assert replace(weights, constant=0.0) == start.weights
+    odds = start.weights.unknown_log_odds
+    assert replace(weights, constant=0.0, unknown_log_odds=odds) == start.weights
     assert weights.constant != 0
 
 
@@ -213,6 +214,7 @@ def test_parameters_are_held_to_the_start_and_not_to_where_fitting_begins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "_PRIOR", 1e6)
+    monkeypatch.setattr(module, "_ROUNDS_MORE", 20)
     cases, begin = drawn(0, 100), fitted_to(replace(WRONG, genre_spread=0.3))
     made = fit([cases], even(cases), fitted_to(TRUE), begin=begin)
     assert made.levels[0] is not None
