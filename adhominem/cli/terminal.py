@@ -228,7 +228,7 @@ def print_lines(lines: Iterable[str | Styled | TableOfLines]) -> None:
     """A result for people: lines and tables."""
     from adhominem.questions.question import Styled
 
-    for line in lines:
+    for line in list(lines):
         if isinstance(line, str):
             say(line)
         elif isinstance(line, Styled):
