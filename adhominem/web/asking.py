@@ -7,7 +7,7 @@ for is there already. So others who wait for the thread need not wait for all of
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from typing import Any, get_type_hints
@@ -81,9 +81,7 @@ def body_of(cls: type[Question]) -> type[BaseModel]:
     for note in inputs:
         if note.is_named:
             fields[f"{note.name}_name"] = (str, note.name)
-    for setting in settings_of(cls, "rest"):
-        kind = setting.kind if setting.default is not None else setting.kind | None
-        fields[setting.name] = (kind, _field(setting))
+    fields |= fields_of(settings_of(cls, "rest"))
     body: type[BaseModel] = create_model(
         cls.request or cls.__name__,
         __base__=Strict,
@@ -100,14 +98,19 @@ def _help(cls: type[Question]) -> str:
     return "\n".join(line.strip() for line in (cls.__doc__ or "").strip().splitlines())
 
 
-def _field(setting: Setting) -> Any:
-    limits: dict[str, Any] = {}
-    if isinstance(limit := setting.served, Within):
-        ends = {"ge": limit.at_least, "gt": limit.above, "le": limit.at_most, "lt": limit.below}
-        limits = {name: setting.kind(end) for name, end in ends.items() if isfinite(end)}
-    elif isinstance(limit, OneOf):
-        limits = {"json_schema_extra": {"enum": list(limit.choices)}}
-    return Field(setting.default, description=setting.help, **limits)
+def fields_of(settings: Iterable[Setting]) -> dict[str, Any]:
+    """The fields of a request that hold settings, within the limits of a server."""
+    made: dict[str, Any] = {}
+    for setting in settings:
+        limits: dict[str, Any] = {}
+        if isinstance(limit := setting.served, Within):
+            ends = {"ge": limit.at_least, "gt": limit.above, "le": limit.at_most, "lt": limit.below}
+            limits = {name: setting.kind(end) for name, end in ends.items() if isfinite(end)}
+        elif isinstance(limit, OneOf):
+            limits = {"json_schema_extra": {"enum": list(limit.choices)}}
+        kind = setting.kind if setting.default is not None else setting.kind | None
+        made[setting.name] = kind, Field(setting.default, description=setting.help, **limits)
+    return made
 
 
 def question_in(cls: type[Question], body: Any, service: Service) -> Question:
