@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from math import isfinite
 from typing import Any, get_type_hints
 
@@ -27,7 +28,6 @@ from adhominem.web.batching import Progress, no_progress
 from adhominem.web.failures import json_bytes, too_large
 from adhominem.web.lines import LINES, EventLines, Tell, progress
 from adhominem.web.schema import (
-    AuthoredText,
     AuthoredTexts,
     JsonRoute,
     Others,
@@ -127,13 +127,15 @@ def _value(note: Input, texts: Any, body: Any, service: Service) -> Any:
     """What an input holds of the texts of a request; None if they were left out."""
     name = note.name
     if note.is_corpus and texts is not None:
-        return _corpus(texts)
+        authored = zip(texts, as_exhibits(texts, "text", " "), strict=True)
+        documents = [replace(of.document, author=text.author) for text, of in authored]
+        return Texts(tuple(documents), "texts")
     if note.kind is Texts:
         return background(service, note, texts)
     if texts is None:
         return None
     if note.kind is dict:
-        sides = [(name, _known(name, of)) for name, of in texts.items()]
+        sides = [(name, as_exhibits(of, name, "/") if of else []) for name, of in texts.items()]
     elif note.kind is Exhibit:
         sides = [("", as_exhibits([texts], name))]
     else:
@@ -167,30 +169,6 @@ def population_of(service: Service, note: Input, texts: Sequence[Exhibit], name:
         return Texts(name="none")
     service.check_number(texts, service.limits.population_texts, f"the {note.name}")
     return note.drawn([text.document for text in texts], name)
-
-
-def _known(name: str, texts: Sequence[TextIn]) -> list[Exhibit]:
-    """The texts of a candidate, named after the candidate if they have no name."""
-    named = [
-        text if text.name else text.model_copy(update={"name": f"{name}/{number}"})
-        for number, text in enumerate(texts, start=1)
-    ]
-    return as_exhibits(named, name) if named else []
-
-
-def _corpus(texts: Sequence[AuthoredText]) -> Texts:
-    return Texts(
-        tuple(
-            Document(
-                text=text.text,
-                author=text.author,
-                topic=text.topic,
-                id=text.name or f"text {number}",
-            )
-            for number, text in enumerate(texts, start=1)
-        ),
-        "texts",
-    )
 
 
 async def ask(
