@@ -19,7 +19,7 @@ from adhominem.score.population import Population
 from adhominem.text.files import Document, hearing_bytes, note_input, noting_inputs, real_path
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Source, find_sources, read_documents, read_pairs
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.verifier import Verifier
 
 MOST_TEXTS = 1_000  # of a population: more would hardly move the mean
@@ -60,7 +60,9 @@ class Run:
     watch: Watch = unwatched
     skipped: list[InputError] | None = None  # what cannot be used; None: the first is raised
     encode: Encode | None = None  # by worker processes; None: the verifier itself
-    comparison: Comparison | None = None  # of the `sides` of the question, if it is known already
+    comparison: ComparedSides | None = (
+        None  # of the `sides` of the question, if it is known already
+    )
     model: str | Path = ""  # the model that was loaded, where the question is on files
     _without: set[str] = field(default_factory=set)  # texts that have no LEV
 

@@ -50,7 +50,7 @@ class ComparedText:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Comparison:
+class ComparedSides:
     """The distinct texts of both sides, the population, and the log Bayes factor."""
 
     members: Sequence[Member]

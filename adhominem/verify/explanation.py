@@ -33,7 +33,7 @@ from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import SideTexts
 from adhominem.text.sentences import sentence_starts, word_spans
-from adhominem.verify.comparison import ComparedText, Comparison
+from adhominem.verify.comparison import ComparedSides, ComparedText
 from adhominem.verify.ngram_contributions import Balance, NgramContribution, explain_ngrams
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
@@ -114,7 +114,7 @@ def explain_texts(
 
 
 def explain_comparison(
-    comparison: Comparison,
+    comparison: ComparedSides,
     verification: Verification,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> Explanation:
@@ -133,7 +133,7 @@ def explain_comparison(
 
 
 def explain_text(
-    comparison: Comparison, name: str, side: int, number: int, text: ComparedText
+    comparison: ComparedSides, name: str, side: int, number: int, text: ComparedText
 ) -> ExplainedText:
     """A text of a side, called `name`, with the contribution of each passage."""
     tokenized = text.tokens(comparison.lead)
@@ -163,7 +163,9 @@ def explain_text(
     return ExplainedText(name, text.document.id, text.document.text, tuple(passages))
 
 
-def _contributions(comparison: Comparison, side: int, number: int, tokens: IntArray) -> FloatArray:
+def _contributions(
+    comparison: ComparedSides, side: int, number: int, tokens: IntArray
+) -> FloatArray:
     """The contributions (passages,) of a text's passages, which have `tokens` (passages,)."""
     sizes = tokens / tokens.sum()  # (passages,): shares
     times = 1 - np.eye(len(tokens), dtype=np.int64)  # leave out one at a time
@@ -178,7 +180,7 @@ def _contributions(comparison: Comparison, side: int, number: int, tokens: IntAr
 
 
 def _attention(
-    comparison: Comparison, text: ComparedText, starts: IntArray
+    comparison: ComparedSides, text: ComparedText, starts: IntArray
 ) -> tuple[FloatArray, list[FloatArray]] | None:
     """The networks' mean attention: shares of the passages, and of the tokens in each passage.
 

@@ -29,7 +29,7 @@ from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, NgramTable
 from adhominem.score.contributions import ProductContribution
-from adhominem.verify.comparison import ComparedText, Comparison
+from adhominem.verify.comparison import ComparedSides, ComparedText
 
 _CANDIDATES = 400  # n-grams to be grouped where they occur in the same places
 _SHOWN = 30
@@ -116,7 +116,7 @@ class NgramMember:
     """An n-gram member of the model, with the texts of both sides and its contribution."""
 
     def __init__(
-        self, comparison: Comparison, member: Member, contribution: ProductContribution
+        self, comparison: ComparedSides, member: Member, contribution: ProductContribution
     ) -> None:
         assert isinstance(member.encoder, NgramEncoder)
         self.member, self.encoder = member, member.encoder
@@ -160,7 +160,7 @@ class NgramMember:
         return np.where((here >= 0) & occurs, here, -1)
 
 
-def ngram_members(comparison: Comparison) -> Iterator[NgramMember]:
+def ngram_members(comparison: ComparedSides) -> Iterator[NgramMember]:
     """The members whose product of both sides is a sum over n-grams."""
     for member, part in zip(comparison.members, comparison.contributions, strict=True):
         if isinstance(member.encoder, NgramEncoder) and isinstance(part, ProductContribution):
@@ -177,7 +177,7 @@ class WeighedNgrams:
     contributions: FloatArray  # (n-grams,): to the log Bayes factor, in nats
 
 
-def weigh_ngrams(comparison: Comparison) -> WeighedNgrams | None:
+def weigh_ngrams(comparison: ComparedSides) -> WeighedNgrams | None:
     """The contribution of each single n-gram; None without an n-gram profile."""
     members = list(ngram_members(comparison))
     profile = next((member for member in members if member.encoder.is_profile), None)
@@ -191,7 +191,7 @@ def weigh_ngrams(comparison: Comparison) -> WeighedNgrams | None:
     return WeighedNgrams(profile, columns, usual, contributions)
 
 
-def explain_ngrams(comparison: Comparison) -> tuple[tuple[NgramContribution, ...], Balance]:
+def explain_ngrams(comparison: ComparedSides) -> tuple[tuple[NgramContribution, ...], Balance]:
     """The n-grams that contribute most, whatever their sign, and what all parts add up to.
 
     The strongest comes first. There are none without an n-gram profile.

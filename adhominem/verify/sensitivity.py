@@ -33,7 +33,7 @@ from adhominem.score.calibration import Scores
 from adhominem.score.genres import USUAL_TOKENS
 from adhominem.score.members import GenreMember
 from adhominem.score.population import FEWEST, Population
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.verification import Likeness
 
 DRAWS = 200
@@ -55,7 +55,7 @@ class Influence:
     change: float | None  # of the log10 Bayes factor; None without an effect
 
 
-def influences(comparison: Comparison, likeness: Likeness | None) -> tuple[Influence, ...]:
+def influences(comparison: ComparedSides, likeness: Likeness | None) -> tuple[Influence, ...]:
     """The effect of each condition of a comparison on its log10 Bayes factor without bounds.
 
     `likeness` is that of the texts to the training texts, as a `Verification` has it. The changes
@@ -132,7 +132,7 @@ class Interval:
 
 
 def bootstrap_interval(
-    comparison: Comparison,
+    comparison: ComparedSides,
     *,
     draws: int = DRAWS,
     seed: int = 0,
@@ -178,7 +178,7 @@ class Sensitivity:
         return float(np.median(self.log_bayes_factors))
 
 
-def text_sensitivity(comparison: Comparison) -> tuple[float, ...]:
+def text_sensitivity(comparison: ComparedSides) -> tuple[float, ...]:
     """The log Bayes factors, sorted and within bounds, with each text of a side left out in turn.
 
     A side with one text stays as it is; the result is empty if both sides have one text.
@@ -190,7 +190,7 @@ def text_sensitivity(comparison: Comparison) -> tuple[float, ...]:
     return _sorted_factors(comparison, [(*pair, comparison.population) for pair in pairs])
 
 
-def population_sensitivity(comparison: Comparison, *, seed: int = 0) -> Sensitivity | None:
+def population_sensitivity(comparison: ComparedSides, *, seed: int = 0) -> Sensitivity | None:
     """The log Bayes factors of a comparison with random halves of the population's texts.
 
     In a small population, each text is left out in turn. None without a population, or with one too
@@ -219,7 +219,7 @@ def _without_each(levs: AnyLevs) -> list[AnyLevs]:
 
 
 def _sorted_factors(
-    comparison: Comparison, cases: Sequence[tuple[AnyLevs, AnyLevs, Population | None]]
+    comparison: ComparedSides, cases: Sequence[tuple[AnyLevs, AnyLevs, Population | None]]
 ) -> tuple[float, ...]:
     scorer = comparison.scorer
     scored = [scorer([one], [other], population) for one, other, population in cases]

@@ -14,7 +14,7 @@ from adhominem.records import with_schema
 from adhominem.score.calibration import Conditions
 from adhominem.score.decision import Decision, VerbalScale, decide, probability_same_author
 from adhominem.verify.cautions import Caution, ExaminedText, cautions_of
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 
 if TYPE_CHECKING:
     from adhominem.verify.verifier import Verifier
@@ -148,7 +148,7 @@ class Verification:
 
 def verification_of(
     verifier: Verifier,
-    comparison: Comparison,
+    comparison: ComparedSides,
     prior_same_author: float = 0.5,
     delta: float = 0.125,
     scale: VerbalScale | None = None,

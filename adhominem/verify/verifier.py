@@ -35,7 +35,7 @@ from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair
 from adhominem.verify.cautions import ExaminedText, is_other_language
-from adhominem.verify.comparison import ComparedText, Comparison
+from adhominem.verify.comparison import ComparedSides, ComparedText
 from adhominem.verify.encoding import EnsembleEncoder, as_documents
 from adhominem.verify.verification import (
     Likeness,
@@ -134,7 +134,7 @@ class Verifier(EnsembleEncoder):
         population: Population | None = None,
         *,
         attention: bool = False,
-    ) -> Comparison:
+    ) -> ComparedSides:
         """The comparison of two sides; with `attention`, it keeps the networks' attention.
 
         Each text is tokenized and encoded once. A text that a side has several times, under
@@ -149,7 +149,7 @@ class Verifier(EnsembleEncoder):
         population: Population | None = None,
         *,
         attention: bool = False,
-    ) -> list[Comparison]:
+    ) -> list[ComparedSides]:
         """The comparisons of several pairs of sides, encoded and scored together: see `compare`."""
         cut = [self._cut(*pair, population) for pair in pairs]
         sides = [side for both, _ in cut for side in both]
@@ -165,7 +165,7 @@ class Verifier(EnsembleEncoder):
         levs_of = [levs[end - len(side) : end] for side, end in zip(sides, ends, strict=True)]
         scored = self.scorer(levs_of[0::2], levs_of[1::2], population)
         return [
-            Comparison(
+            ComparedSides(
                 members=self.members,
                 lead=self.lead,
                 scorer=self.scorer,
@@ -201,7 +201,7 @@ class Verifier(EnsembleEncoder):
 
     def judge(
         self,
-        comparison: Comparison,
+        comparison: ComparedSides,
         prior_same_author: float = 0.5,
         delta: float = 0.125,
         scale: VerbalScale | None = None,

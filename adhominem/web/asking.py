@@ -21,7 +21,7 @@ from adhominem.questions.question import Input, Question, Side, Texts, documents
 from adhominem.records import OneOf, Setting, Within, settings_of
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.verifier import Verifier
 from adhominem.web.batching import Progress, no_progress
 from adhominem.web.failures import json_bytes, too_large
@@ -190,7 +190,7 @@ async def ask(service: Service, question: Question, on_progress: Progress = no_p
     if servers_own(type(question), service) and service.searcher is not None:
         work += len(service.searcher.store) // _INDEXED_PER_CHARACTER
 
-    def finish(verifier: Verifier, tell: Progress, comparison: Comparison | None) -> Any:
+    def finish(verifier: Verifier, tell: Progress, comparison: ComparedSides | None) -> Any:
         return question.answer(verifier.keeping(), Run(_watch(tell), comparison=comparison))
 
     return await service.work(

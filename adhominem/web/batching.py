@@ -25,7 +25,7 @@ from adhominem.jobs.workers import Encode, encoder
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.encoding import MOST_LEVS, Kept
 from adhominem.verify.verifier import Verifier
 from adhominem.web.failures import BrokenOffError, busy, logger, place_of
@@ -44,7 +44,7 @@ _A_SECOND = 200_000  # characters of work, about: by how much later the larger o
 Sides = tuple[Sequence[Exhibit], Sequence[Exhibit], Population | None]
 # What is made of encoded texts by a verifier that knows their LEVs. If the job has `Sides`, their
 # comparison is known as well.
-Finish = Callable[[Verifier, Progress, Comparison | None], Result]
+Finish = Callable[[Verifier, Progress, ComparedSides | None], Result]
 
 
 def no_progress(share: float) -> None:
@@ -106,7 +106,7 @@ class Job(Generic[Result]):
             except BaseException as error:
                 self.fail(error)
 
-    def end(self, verifier: Verifier, comparison: Comparison | None) -> None:
+    def end(self, verifier: Verifier, comparison: ComparedSides | None) -> None:
         """Finish the job, whose comparison may be known.
 
         If its client has given up, it ends where it next shows its progress.
@@ -227,7 +227,7 @@ class Worker:
             if not job.answer.done():
                 job.end(self._verifier, comparisons.get(job))
 
-    def _compared(self, jobs: Sequence[Job[Any]]) -> dict[Job[Any], Comparison]:
+    def _compared(self, jobs: Sequence[Job[Any]]) -> dict[Job[Any], ComparedSides]:
         """The comparisons that jobs ask for, those that are alike together."""
         groups: dict[tuple[int, int, int], dict[Job[Any], Sides]] = {}
         for job in jobs:
@@ -235,7 +235,7 @@ class Worker:
                 first, second, population = job.sides
                 like = len(first), len(second), id(population)
                 groups.setdefault(like, {})[job] = job.sides
-        comparisons: dict[Job[Any], Comparison] = {}
+        comparisons: dict[Job[Any], ComparedSides] = {}
         for group in groups.values():
             levs = {text: lev for job in group for text, lev in job.levs.items()}
             pairs = [(first, second) for first, second, _ in group.values()]

@@ -24,12 +24,15 @@ from adhominem.web.uploads import Part
 
 SIDES = ("first", "second")
 NO_PRIOR = "0.5"  # what the form begins with: nobody has stated it
-_FILES = ("first_file", "second_file", "population")
-_TEXTS = ("first_text", "second_text")
 _ONCE = (
     *("first_topic", "second_topic", "prior", "server_population"),
     *("explain", "report", "case", "examiner"),
 )
+_KINDS = {
+    **dict.fromkeys(("first_file", "second_file", "population"), "file"),
+    **dict.fromkeys(("first_text", "second_text"), "text"),
+    **dict.fromkeys(_ONCE, "once"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +71,7 @@ def prior_in(field: str) -> float:
 
 def read_fields(parts: Sequence[Part]) -> FormFields:
     """What the fields of the form with two sides hold."""
-    sent = Sent(parts, files=_FILES, texts=_TEXTS, once=_ONCE)
+    sent = Sent(parts, _KINDS)
     return FormFields(
         pasted={side: sent.pasted(f"{side}_text") for side in SIDES},
         files={side: sent.uploads(f"{side}_file") for side in SIDES},
@@ -88,7 +91,15 @@ class Comparer(Answerer[FormFields]):
 
     def show(self, fields: FormFields, **more: Any) -> HTMLResponse:
         """The page with the form; `more` is what `form_page` takes beside it."""
-        return form_page(self.service, fields, wants_token=bool(self.access.token), **more)
+        return form_page(
+            self.service,
+            "web_page.html",
+            "/",
+            fields,
+            wants_token=bool(self.access.token),
+            knows_topics=self.service.knows_topics,
+            **more,
+        )
 
     def example(self, name: str) -> FormFields:
         """The form with the texts of an example."""

@@ -81,37 +81,11 @@ def example_text(name: str) -> str:
 
 def form_page(
     service: Service,
-    fields: object,
-    *,
-    wants_token: bool = False,
-    problem: str = "",
-    answer: Mapping[str, Any] | None = None,
-    status: int = 200,
-) -> HTMLResponse:
-    """The form as it was filled in, with what is wrong with it, or with the answer to it.
-
-    `answer` holds what the page's script would get, event by event: `verdict`, `verification`,
-    and, if they are wanted, `shown`, `explanation` and `report`, or `unexplained`.
-    """
-    page = render(
-        "web_page.html",
-        title=("Result – " if answer else "Error – " if problem else "") + "AdHominem",
-        **frame(service, "/", wants_token=wants_token, problem=problem),
-        fields=fields,
-        answer={"shown": "", "unexplained": "", **answer} if answer else None,
-        downloads=downloads(answer) if answer else [],
-        knows_topics=service.knows_topics,
-    )
-    return HTMLResponse(page, status)
-
-
-def answer_page(
-    service: Service,
     template: str,
     tab: str,
     fields: object,
     *,
-    wants_token: bool = False,
+    wants_token: bool,
     problem: str = "",
     answer: Mapping[str, Any] | None = None,
     status: int = 200,
@@ -119,36 +93,29 @@ def answer_page(
 ) -> HTMLResponse:
     """A form as it was filled in, with what is wrong with it, or with the answer to it.
 
-    `answer` holds what the page's script would get, event by event: `verdict`, `page`, and
-    the result by its name. `more` is what the template takes beside all this.
+    `answer` holds what the page's script would get, event by event: `verdict`, `page`, and the
+    result by its name. `more` is what the template takes beside all this.
     """
+    state = "Result – " if answer else "Error – " if problem else ""
+    verifier = service.verifier
     page = render(
         template,
-        title=("Result – " if answer else "Error – " if problem else "")
-        + f"{PAGES[tab]} – AdHominem",
-        **frame(service, tab, wants_token=wants_token, problem=problem),
+        title=f"{state}{'' if tab == '/' else f'{PAGES[tab]} – '}AdHominem",
+        tabs=tabs_of(service),
+        tab=tab,
+        wants_token=wants_token,
+        problem=problem,
+        population=service.population,
+        most_bytes=service.limits.bytes,
+        version=adhominem.__version__,
+        model=verifier.name,
+        model_sha256=verifier.sha256,
         fields=fields,
         answer=answer,
         downloads=downloads(answer) if answer else [],
         **more,
     )
     return HTMLResponse(page, status)
-
-
-def frame(service: Service, tab: str, *, wants_token: bool, problem: str) -> dict[str, Any]:
-    """What all pages with a form show: the tabs, what is wrong, and what is served."""
-    verifier = service.verifier
-    return {
-        "tabs": tabs_of(service),
-        "tab": tab,
-        "wants_token": wants_token,
-        "problem": problem,
-        "population": service.population,
-        "most_bytes": service.limits.bytes,
-        "version": adhominem.__version__,
-        "model": verifier.name,
-        "model_sha256": verifier.sha256,
-    }
 
 
 def tabs_of(service: Service) -> dict[str, str]:

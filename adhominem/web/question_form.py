@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -34,12 +34,13 @@ from adhominem.web.asking import ask, population_of, servers_own, servers_popula
 from adhominem.web.failures import RequestError, as_request_error
 from adhominem.web.guard import Access
 from adhominem.web.lines import LINES, EventLines, Tell, progress
-from adhominem.web.pages import EXAMPLE_TEXTS, EXAMPLES, answer_page, example_text
+from adhominem.web.pages import EXAMPLE_TEXTS, EXAMPLES, example_text, form_page
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader, Part, parse_form, unreadable
 
 TICKED = "yes"  # what a box that is ticked sends
 _CANDIDATE = re.compile(r"candidate(\d{1,4})_(name|text|file)")
+_HELD = (Exhibit, Side, dict, Texts)  # kinds of inputs that a form has fields for
 _FEWEST_SHOWN = 3  # candidates, filled in or not
 _LONGEST_NUMBER = 20  # characters
 _LONGEST_FIELD_NAME = 40  # characters that are shown
@@ -104,29 +105,17 @@ class Answerer(ABC, Generic[Fields]):
 class Sent:
     """The parts of a form by name; one that is not known is refused: it may be evidence."""
 
-    def __init__(
-        self,
-        parts: Sequence[Part],
-        *,
-        files: Sequence[str],
-        texts: Sequence[str],
-        once: Sequence[str],
-        kind: Callable[[str], str] = lambda name: name,
-    ) -> None:
-        """The names of fields for files, for texts, and of those that come `once`.
-
-        `kind` is the name by which a field is known, if it has another.
-        """
+    def __init__(self, parts: Sequence[Part], kinds: Mapping[str, str]) -> None:
+        """`kinds` are those of all fields: "file", "text", or "once" for one that comes once."""
         self._parts = parts
         names = [part.field for part in parts]
-        for part in parts:
-            known = kind(part.field)
-            is_file = known in files
-            if not is_file and (known not in (*texts, *once) or part.is_file):
-                name = part.field[:_LONGEST_FIELD_NAME]
-                raise wrong(f"the field '{name}' is not known, or not for files")
-            if known in once and names.count(part.field) > 1:
-                raise wrong(f"the field '{part.field}' comes twice")
+        for name, part in zip(names, parts, strict=True):
+            kind = kinds.get(_CANDIDATE.sub(r"candidate_\2", name))
+            if kind is None or (part.is_file and kind != "file"):
+                short = name[:_LONGEST_FIELD_NAME]
+                raise wrong(f"the field '{short}' is not known, or not for files")
+            if kind == "once" and names.count(name) > 1:
+                raise wrong(f"the field '{name}' comes twice")
 
     def line(self, name: str) -> str:
         """What a field holds."""
@@ -206,13 +195,18 @@ class QuestionAnswerer(Answerer[QuestionFields]):
     ) -> None:
         super().__init__(service, access, reader)
         self.question = question
-        self._inputs = {
-            name: note
-            for name, note in inputs_of(question).items()
-            if note.kind in (Exhibit, Side, dict, Texts)
-        }
         self._settings = settings_of(question, "form")
-        self._has_candidates = any(note.kind is dict for note in self._inputs.values())
+        self._inputs = [note for note in inputs_of(question).values() if note.kind in _HELD]
+        self._has_candidates = any(note.kind is dict for note in self._inputs)
+        self._kinds = {setting.field: "once" for setting in self._settings}  # of the fields
+        for note in self._inputs:
+            side = "candidate" if note.kind is dict else note.field
+            if note.kind is Texts and not note.is_corpus:
+                self._kinds |= {side: "file", "server_population": "once"}
+            else:
+                self._kinds |= {f"{side}_file": "file", f"{side}_text": "text"}
+            if note.is_named or note.kind is dict:
+                self._kinds[f"{side}_name"] = "once"
 
     @property
     def empty(self) -> QuestionFields:
@@ -223,7 +217,7 @@ class QuestionAnswerer(Answerer[QuestionFields]):
         """The page with the form; `more` is what `answer_page` takes beside it."""
         name = self.question.name
         searcher = self.service.searcher
-        return answer_page(
+        return form_page(
             self.service,
             f"web_{'case' if self._has_candidates else name}.html",
             f"/{name}",
@@ -241,59 +235,39 @@ class QuestionAnswerer(Answerer[QuestionFields]):
         of_example = self.question.example_settings
         if name not in EXAMPLES or of_example is None:
             return self.empty
+        if self._has_candidates and name != "two-writers":
+            return self.empty
         texts = {writer: [example_text(one) for one in of] for writer, of in EXAMPLE_TEXTS.items()}
-        settings = {**self.empty.settings, **of_example}
-        fields = replace(self.empty, settings=settings)
+        (first, *of_first), (second, *of_second) = texts.values()
+        sides = {writer: SideFields(name=writer, pasted=pasted) for writer, pasted in texts.items()}
+        candidates: list[SideFields] = []
         if self._has_candidates:
-            if name != "two-writers":
-                return self.empty
-            (first, *of_first), (second, *of_second) = texts.values()
-            is_one = any(note.kind is Exhibit for note in self._inputs.values())
+            is_one = any(note.kind is Exhibit for note in self._inputs)
             pasted = [f"{first}\n\n{second}"] if is_one else [first]
-            known = zip(texts, (of_first, of_second), strict=True)
+            sides = {"disputed": SideFields(pasted=pasted)}
             candidates = [
                 SideFields(number=number, name=writer, pasted=pasted)
-                for number, (writer, pasted) in enumerate(known, start=1)
+                for number, (writer, pasted) in enumerate(
+                    zip(texts, (of_first, of_second), strict=True), start=1
+                )
             ]
-            return replace(
-                fields, sides={"disputed": SideFields(pasted=pasted)}, candidates=candidates
-            )
-        names = [note.field for note in self._inputs.values()]
-        if "first" in names:
-            pairs = zip(("first", "second"), texts.items(), strict=True)
-            sides = {
-                side: SideFields(name=writer, pasted=pasted) for side, (writer, pasted) in pairs
-            }
+        elif any(note.field == "first" for note in self._inputs):
+            sides = dict(zip(("first", "second"), sides.values(), strict=True))
         else:
             sides = {"texts": SideFields(pasted=[text for of in texts.values() for text in of])}
-        return replace(fields, sides=sides)
+        settings = {**self.empty.settings, **of_example}
+        return replace(self.empty, settings=settings, sides=sides, candidates=candidates)
 
     def read(self, parts: Sequence[Part]) -> QuestionFields:
         """What the fields of the form hold."""
-        files, texts, once = list[str](), list[str](), [one.field for one in self._settings]
-        for note in self._inputs.values():
-            side = "candidate" if note.kind is dict else note.field
-            if note.kind is Texts and not note.is_corpus:
-                files.append(side)
-                once += ["server_population"] * note.is_servers
-            else:
-                files.append(f"{side}_file")
-                texts.append(f"{side}_text")
-                once += [f"{side}_name"] * (note.is_named or note.kind is dict)
-        sent = Sent(
-            parts,
-            files=files,
-            texts=texts,
-            once=once,
-            kind=lambda name: _CANDIDATE.sub(r"candidate_\2", name),
-        )
+        sent = Sent(parts, self._kinds)
         matches = [_CANDIDATE.fullmatch(part.field) for part in parts]
         numbers = dict.fromkeys(match[1] for match in matches if match)  # in the order of the form
         candidates = [
             _side(sent, f"candidate{number}", at) for at, number in enumerate(numbers, start=1)
         ]
         return QuestionFields(
-            sides={note.field: _side(sent, note.field) for note in self._inputs.values()},
+            sides={note.field: _side(sent, note.field) for note in self._inputs},
             candidates=[one for one in candidates if one.name or one.pasted or one.files],
             server_population=sent.line("server_population") == TICKED,
             settings={
@@ -349,25 +323,25 @@ class QuestionAnswerer(Answerer[QuestionFields]):
         if any(side.files for side in (*fields.sides.values(), *fields.candidates)):
             progress(tell, "Reading the files")
         plain = {
-            name: fields.candidates if note.kind is dict else [fields.side(note.field)]
-            for name, note in self._inputs.items()
+            note.name: fields.candidates if note.kind is dict else [fields.side(note.field)]
+            for note in self._inputs
             if note.kind is not Texts
         }
         # All in one go: a file that is not a table is one text.
         files = [file for sides in plain.values() for side in sides for file in side.files]
         texts, notes = await self.reader.read(files)
         of_files, values = iter(texts), dict[str, Any]()
-        for name, note in self._inputs.items():
+        for note in self._inputs:
             if note.kind is Texts:
                 side = fields.side(note.field)
                 rows, odd = await self.reader.read(side.files, tables=True)
                 notes += odd
                 value = self._texts(fields, side, rows, note)
             else:
-                sides = [(side, [next(of_files) for _ in side.files]) for side in plain[name]]
+                sides = [(side, [next(of_files) for _ in side.files]) for side in plain[note.name]]
                 value = await asyncio.to_thread(_value_of, note, sides)
             if value is not None:  # or the question's own default
-                values[name] = value
+                values[note.name] = value
         return values, notes
 
     def _texts(

@@ -20,12 +20,7 @@ from starlette.exceptions import HTTPException
 
 import adhominem
 from adhominem.errors import AdHominemError, OptionError
-from adhominem.questions.cluster.ask import HowManyWriters
-from adhominem.questions.contrast.ask import WhatDiffers
-from adhominem.questions.question import Question
-from adhominem.questions.rank.ask import WhichCandidate
-from adhominem.questions.roll.ask import WhichPart
-from adhominem.questions.search.ask import WhoElse
+from adhominem.questions import question_of
 from adhominem.render.html import SCRIPT, STYLE
 from adhominem.web.api import api_router
 from adhominem.web.api_report import report_router
@@ -34,18 +29,11 @@ from adhominem.web.failures import RequestError, as_request_error, error_respons
 from adhominem.web.form import Comparer
 from adhominem.web.guard import Access, Guard, is_loopback
 from adhominem.web.limits import CONNECTIONS, Connection
-from adhominem.web.pages import STATIC, docs_page, read_static
+from adhominem.web.pages import PAGES, STATIC, docs_page, read_static, tabs_of
 from adhominem.web.question_form import Answerer, QuestionAnswerer
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader
 
-# Those that every server answers; to search, it needs an index.
-_QUESTIONS: tuple[type[Question], ...] = (
-    WhichCandidate,
-    WhichPart,
-    HowManyWriters,
-    WhatDiffers,
-)
 _MOST_PROBLEMS = 3  # of a request, named in one message
 _LONGEST_NAME = 40  # characters of a field's name that are shown
 _ABOUT = """Were two texts written by the same person, and how strong is the evidence?
@@ -82,12 +70,9 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
     app.add_exception_handler(HTTPException, _refuse)
     app.add_exception_handler(AdHominemError, _refuse)
     app.include_router(api_router(service))
-    questions = [*_QUESTIONS]
+    questions = [question_of(tab[1:]) for tab in tabs_of(service) if tab != "/"]
     app.include_router(question_router(service, questions))
     app.include_router(report_router(service))
-    if service.searcher is not None:
-        questions.append(WhoElse)
-        app.include_router(question_router(service, [WhoElse]))
     reader = FileReader(service.limits)
     _add_form(app, "/", Comparer(service, access, reader))
     for question in questions:
@@ -111,10 +96,10 @@ def _add_pages(app: FastAPI, service: Service) -> None:
     static_files = {name: (read_static(name), media_type) for name, media_type in STATIC.items()}
     static_files["heat_map.css"] = STYLE, "text/css"
     static_files["heat_map.js"] = SCRIPT, "text/javascript"
-    every: tuple[type[Question], ...] = (*_QUESTIONS, WhoElse)
-    for question in every:
-        style = "\n".join(question.page().styles)
-        static_files[f"{question.name}.css"] = style, "text/css"
+    for tab in PAGES:
+        if tab != "/":
+            style = "\n".join(question_of(tab[1:]).page().styles)
+            static_files[f"{tab[1:]}.css"] = style, "text/css"
 
     @app.get("/static/{name}", include_in_schema=False)
     async def static(name: str) -> Response:

@@ -21,7 +21,7 @@ from adhominem.questions.report.report import Report, make_report
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.sensitivity import Influence, influences
 from adhominem.verify.verification import Verification
@@ -167,7 +167,7 @@ class Service:
         """What `Verifier.verify` says of a case."""
         self.check(case.documents, self.limits.characters, "the texts")
 
-        def finish(verifier: Verifier, _: Any, comparison: Comparison | None) -> Verification:
+        def finish(verifier: Verifier, _: Any, comparison: ComparedSides | None) -> Verification:
             assert comparison is not None
             return verifier.judge(comparison, case.prior_same_author, case.delta)
 

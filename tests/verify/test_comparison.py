@@ -14,14 +14,14 @@ from adhominem import Population, Verifier, load
 from adhominem.model.folder import read_models
 from adhominem.model.member import make_members
 from adhominem.verify import comparison as module
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.sensitivity import population_sensitivity
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 3, "-comparison-")]
 Levs = npt.NDArray[np.float32]
 
 
-def compared(verifier: Verifier, population: Population | None = None) -> Comparison:
+def compared(verifier: Verifier, population: Population | None = None) -> ComparedSides:
     return verifier.compare(TEXTS[:3], TEXTS[3:5], population, attention=True)
 
 

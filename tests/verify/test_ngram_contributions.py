@@ -21,7 +21,7 @@ from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, shape
 from adhominem.score.contributions import ProductContribution
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify import ngram_contributions as module
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.ngram_contributions import (
     NgramContribution,
@@ -74,12 +74,12 @@ def encoder_of(member: Member) -> NgramEncoder:
     return member.encoder
 
 
-def habits(comparison: Comparison) -> tuple[NgramContribution, ...]:
+def habits(comparison: ComparedSides) -> tuple[NgramContribution, ...]:
     ngrams, _ = explain_ngrams(comparison)
     return ngrams
 
 
-def slow_contributions(comparison: Comparison) -> dict[Ngram, float]:
+def slow_contributions(comparison: ComparedSides) -> dict[Ngram, float]:
     """The n-gram's part of each product, and of all else by the squares of its departures.
 
     In the profile it is that of its dimension. In another member the n-gram's row is taken as often

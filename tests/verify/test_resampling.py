@@ -12,7 +12,7 @@ from conftest import NgramRun, SmallRun, any_words, rich_rows
 
 from adhominem import Verifier, load
 from adhominem.verify import sensitivity as module
-from adhominem.verify.comparison import ComparedText, Comparison
+from adhominem.verify.comparison import ComparedSides, ComparedText
 from adhominem.verify.sensitivity import DRAWS, WIDENED, Interval, bootstrap_interval
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-drawn-")]
@@ -25,7 +25,7 @@ def verifiers(small_run: SmallRun, ngram_run: NgramRun, mixed_folder: Path) -> d
     return {name: load(folder) for name, folder in folders.items()}
 
 
-def found(sides: Comparison, **settings: Any) -> Interval:
+def found(sides: ComparedSides, **settings: Any) -> Interval:
     interval = bootstrap_interval(sides, **settings)
     assert interval is not None
     return interval
@@ -50,8 +50,8 @@ class MadeUpSides:
         pairs = zip(first, second, strict=True)
         return np.array([one[0, 0] + other[0, 0] for one, other in pairs])
 
-    def as_sides(self) -> Comparison:
-        return cast(Comparison, self)
+    def as_sides(self) -> ComparedSides:
+        return cast(ComparedSides, self)
 
 
 def made_up(size: int, seed: int, fewer: float = 0.0) -> MadeUpSides:
@@ -115,13 +115,13 @@ def test_a_draw_is_the_score_of_the_drawn_passages(
     verifier = verifiers["mixed"]
     sides = verifier.compare(TEXTS[:2], TEXTS[2:3], attention=True)
     drawn: list[list[Any]] = []  # of each text: how often each passage was drawn
-    real = Comparison.vary
+    real = ComparedSides.vary
 
-    def vary(self: Comparison, text: ComparedText, times: Any) -> Any:
+    def vary(self: ComparedSides, text: ComparedText, times: Any) -> Any:
         drawn.append([text, times])
         return real(self, text, times)
 
-    monkeypatch.setattr(Comparison, "vary", vary)
+    monkeypatch.setattr(ComparedSides, "vary", vary)
     monkeypatch.setattr(module, "_LEVS_AT_ONCE", 120)  # another order of the draws
     again = found(sides, draws=40, seed=3)
     assert [text.document.text for text, _ in drawn] == TEXTS[:3]

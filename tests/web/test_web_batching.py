@@ -25,7 +25,7 @@ from adhominem.errors import EmptyTextError
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 from adhominem.web import batching
@@ -417,7 +417,7 @@ def compared_together(
     for first, second, population in asked:
         sides = ([Exhibit.of(first, "first")], [Exhibit.of(second, "second")], population)
 
-        def judge(verifier: Verifier, _: Any, comparison: Comparison | None) -> Verification:
+        def judge(verifier: Verifier, _: Any, comparison: ComparedSides | None) -> Verification:
             assert comparison is not None
             return verifier.judge(comparison)
 

@@ -24,7 +24,7 @@ from adhominem.questions.validate.page import study_facts
 from adhominem.score.population import Population
 from adhominem.statistics import exact_interval, interval
 from adhominem.text.exhibits import Exhibit, words_a_text
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.verification import Likeness, guessed_genre
 from adhominem.verify.verifier import Verifier
 
@@ -79,7 +79,7 @@ class ValidationFacts:
     study: StudyFacts | None = None  # of the examiner's own material, if the cases are from there
 
 
-def calibration_facts(verifier: Verifier, comparison: Comparison) -> CalibrationFacts | None:
+def calibration_facts(verifier: Verifier, comparison: ComparedSides) -> CalibrationFacts | None:
     """The calibration that a comparison rests on; None if the model is not calibrated."""
     if verifier.calibration is None:
         return None
@@ -93,7 +93,7 @@ def calibration_facts(verifier: Verifier, comparison: Comparison) -> Calibration
 
 
 def like_cases(
-    validation: Validation | None, comparison: Comparison, likeness: Likeness | None
+    validation: Validation | None, comparison: ComparedSides, likeness: Likeness | None
 ) -> LikeCases | None:
     """The cases of known authors under conditions like those of a comparison; None if none."""
     sides = [[text.exhibit for text in side] for side in comparison.sides]
@@ -198,7 +198,7 @@ def study_cases(study: ValidationStudy) -> LikeCases:
     return LikeCases(cases, "made from the examiner's own material", ())
 
 
-def study_facts_of(study: ValidationStudy, comparison: Comparison) -> StudyFacts:
+def study_facts_of(study: ValidationStudy, comparison: ComparedSides) -> StudyFacts:
     """A report's description of a study, compared with both sides of the case."""
     sides = [[text.exhibit for text in side] for side in comparison.sides]
     hashes = {text.sha256 for text in study.texts}

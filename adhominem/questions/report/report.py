@@ -36,7 +36,7 @@ from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit, SideTexts
 from adhominem.verify.cautions import Caution
-from adhominem.verify.comparison import Comparison
+from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.explanation import Explanation, explain_comparison
 from adhominem.verify.sensitivity import (
     DRAWS,
@@ -309,7 +309,7 @@ def _reported(interval: Interval | None, scored: LogBayesFactors) -> ReportedInt
 
 
 def _population(
-    comparison: Comparison, source: str, verification: Verification, seed: int
+    comparison: ComparedSides, source: str, verification: Verification, seed: int
 ) -> ReportedPopulation | None:
     population = comparison.population
     if population is None or verification.population is None:
