@@ -27,8 +27,8 @@ from adhominem.records import strict_json, to_json, with_schema
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from adhominem.jobs.run import Unit
     from adhominem.questions.question import Page
+    from adhominem.text.readers import Unit
     from adhominem.verify.cautions import Caution
     from adhominem.verify.verification import Verification
 

@@ -42,7 +42,16 @@ from adhominem.text.files import Document
 from adhominem.text.lexicon import Lexicon, Numbered
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
-from adhominem.text.readers import Source, check_names, find_sources, read_pairs
+from adhominem.text.readers import (
+    Corpora,
+    Source,
+    Watch,
+    check_names,
+    find_sources,
+    read_pairs,
+    reading,
+    unwatched,
+)
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import prefix_tokens
@@ -53,21 +62,22 @@ _LONGEST_TYPE = 64  # characters; longer tokens (links, screams) are cut
 
 
 def prepare(
-    sources: Iterable[Source],
+    corpora: Corpora,
     output: str | Path,
     *,
     normaliser: Normaliser | None = None,
     jobs: int = 1,
     skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
 ) -> PackedCorpus:
     """Read, normalise and tokenize every document, and write the packed corpus.
 
     With `jobs` above 1, a script must keep the call under `if __name__ == "__main__":`.
     """
-    sources = list(sources)
-    check_names(sources)
-    streams = [(source, source.documents(skipped=skipped)) for source in sources]
-    return _pack(streams, Path(output), normaliser or Normaliser(), jobs, skipped)
+    with reading(corpora, "preparing", watch) as sources:
+        check_names(sources)
+        streams = [(source, source.documents(skipped=skipped)) for source in sources]
+        return _pack(streams, Path(output), normaliser or Normaliser(), jobs, skipped)
 
 
 def prepare_pairs(

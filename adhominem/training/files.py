@@ -21,7 +21,6 @@ import numpy as np
 
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.pan import table_row
-from adhominem.jobs.run import Watch, open_corpora, unwatched
 from adhominem.model.card import ensemble_card
 from adhominem.model.files import ModelFiles, reading
 from adhominem.model.folder import (
@@ -41,6 +40,7 @@ from adhominem.score.decision import ensemble_probability, probability_same_auth
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.files import check_none_read_in, noting_inputs, real_path
 from adhominem.text.normalisation import Normaliser
+from adhominem.text.readers import Watch, unwatched
 from adhominem.text.streams import read_text
 from adhominem.text.writing import check_output, locked, write_folder
 from adhominem.training.fit_genres import fit_genres
@@ -234,8 +234,8 @@ def open_inputs(
         elif any(is_packed(path) for path in corpora):
             raise OptionError("several inputs, one of them prepared; prepare all of them together")
         else:
-            packed, (sources, _) = Path(scratch) / "corpus", open_corpora(corpora)
-            corpus = prepare(sources, packed, normaliser=normaliser, skipped=skipped)
+            packed = Path(scratch) / "corpus"
+            corpus = prepare(corpora, packed, normaliser=normaliser, skipped=skipped)
         pairs: dict[str, PackedCorpus] = {}
         for path in dev:
             name = real_path(path).name

@@ -12,7 +12,7 @@ import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import EmptyTextError, InputError, OptionError
-from adhominem.jobs.run import Corpora, Watch, draw, reading, unwatched
+from adhominem.jobs.run import draw
 from adhominem.jobs.workers import encode_documents, encoder
 from adhominem.model.calibration import as_file
 from adhominem.model.files import ModelFiles
@@ -28,7 +28,15 @@ from adhominem.score.machine import SHORTEST, MachineLook
 from adhominem.score.products import column_means
 from adhominem.score.prose import Prose
 from adhominem.text.files import Document
-from adhominem.text.readers import check_names, find_sources, read_documents
+from adhominem.text.readers import (
+    Corpora,
+    Watch,
+    check_names,
+    find_sources,
+    read_documents,
+    reading,
+    unwatched,
+)
 from adhominem.text.writing import locked
 from adhominem.training.fit_prose import TEXTS, learn_lexicon, prose_samples
 from adhominem.verify.verifier import load

@@ -16,11 +16,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field, create_model
 
-from adhominem.jobs.run import Run, Unit, Watch
+from adhominem.jobs.run import Run
 from adhominem.questions.question import Input, Question, Side, Texts, documents_in, inputs_of
 from adhominem.records import OneOf, Setting, Within, settings_of
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
+from adhominem.text.readers import Unit, Watch
 from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.verifier import Verifier
 from adhominem.web.batching import Progress, no_progress

@@ -12,7 +12,6 @@ from typing import Any, Unpack, cast
 
 from adhominem.errors import OptionError
 from adhominem.evaluation.study import read_study
-from adhominem.jobs.run import unwatched
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.report.candidates import CandidatesReport, make_candidates_report
 from adhominem.questions.report.check import (
@@ -37,6 +36,7 @@ from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, read_exhibits
 from adhominem.text.files import check_not_read, name_of, noting_inputs
+from adhominem.text.readers import unwatched
 
 
 class ReportFileOptions(CaseOptions, total=False):

@@ -28,7 +28,6 @@ from adhominem.harmless import one_line
 from adhominem.index.packing import packed_and_back
 from adhominem.index.searcher import Searcher, tail
 from adhominem.index.store import Store
-from adhominem.jobs.run import Watch, unwatched
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.search.search import cautions_of_index
 from adhominem.questions.verify.files import note_model
@@ -36,6 +35,7 @@ from adhominem.records import strict_json, to_json
 from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.decision import VerbalScale
 from adhominem.text.files import check_not_read, noting_inputs
+from adhominem.text.readers import Watch, unwatched
 from adhominem.text.writing import write_whole
 from adhominem.verify.cautions import Caution, cautions_of_many
 from adhominem.verify.verifier import load

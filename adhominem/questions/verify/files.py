@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs.run import Watch, unwatched
 from adhominem.model.folder import DEFAULT_MODEL, model_folder
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, read_exhibits
 from adhominem.text.files import check_not_read, note_input, noting_inputs
+from adhominem.text.readers import Watch, unwatched
 from adhominem.text.writing import write_whole
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load
