@@ -18,9 +18,9 @@ import numpy as np
 
 import adhominem
 from adhominem.arrays import Array32, IntArray, Levs, SparseRows, joined
-from adhominem.index.build import SHARD, with_coder, with_codes
+from adhominem.index.build import SHARD, Writer, with_codes
 from adhominem.index.codes import read_coder
-from adhominem.index.files import Shard, Strings, read_manifest, write_arrays, write_manifest
+from adhominem.index.files import Shard, Strings, read_manifest, write_arrays
 from adhominem.index.packing import PackedLevs
 from adhominem.index.store import DIGEST_BYTES, ShardTexts, Store, sum_of
 from adhominem.processes import worker_pool
@@ -116,10 +116,10 @@ def drawn_shard(real: Path, output: Path, number: int) -> Shard:
             "topics": nothing,
             "sketches": nothing,  # nothing is shared
         },
+        packed,
         rng.integers(0, 256, (SHARD, DIGEST_BYTES), np.uint8),
         np.ones(SHARD, np.uint8),
         np.zeros(SHARD, np.uint8),
-        packed,
         np.sum(parts, axis=0),
     )
     name = f"texts-{900_000 + number:06}.safetensors"
@@ -135,10 +135,9 @@ def _with_codes(work: tuple[Path, str, int]) -> Shard:
     store, verifier = Store(folder), adhominem.load(model)
     population = store.make_population(verifier)
     assert population is not None
-    coder, file = read_coder(store, verifier, population), store.manifest.view
+    coder = read_coder(store, verifier, population)
     assert coder is not None
-    assert file is not None
-    return with_codes(store, at, store.manifest.shards[at], coder, file.sha256)
+    return with_codes(store, at, coder, store.manifest)
 
 
 def with_drawn(real: Path, output: Path, model: str, texts: int, jobs: int) -> Path:
@@ -157,14 +156,13 @@ def with_drawn(real: Path, output: Path, model: str, texts: int, jobs: int) -> P
             print(f"  drawn: {len(drawn) * SHARD:,}", flush=True)
     shards = (*(replace(shard, codes=None) for shard in manifest.shards), *drawn)
     manifest = replace(manifest, shards=shards, view=None, chance=None)
-    write_manifest(output, manifest)
-    store, verifier = Store(output, manifest), adhominem.load(model)
-    population = store.make_population(verifier)
+    writer, verifier = Writer(output, manifest), adhominem.load(model)
+    population = writer.store().make_population(verifier)
     assert population is not None
-    manifest, _ = with_coder(store, verifier, population)
+    writer.make_coder(verifier, population)
     with worker_pool(jobs) as pool:
         coded = list(pool.map(_with_codes, [(output, model, at) for at in range(len(shards))]))
-    write_manifest(output, replace(manifest, shards=tuple(coded)))
+    writer.save(replace(writer.manifest, shards=tuple(coded)))
     return output
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from measure import run
 
 import adhominem
-from adhominem.index.build import Writer, finished, opened
+from adhominem.index.build import Writer
 from adhominem.index.searcher import Searcher
 from adhominem.index.store import Store
 from adhominem.questions.search.link import Links, link_accounts
@@ -54,15 +54,14 @@ def split_index(
     chosen = rng.permutation(candidates)[:authors].tolist()
     if folder.exists():
         shutil.rmtree(folder)
-    manifest = opened(folder, verifier, join_authors=False, keep_texts=False, key=None)
-    writer = Writer(folder, manifest)
+    writer = Writer.open(folder, verifier)
     for at, author in enumerate(chosen):
         for half, number in enumerate(rng.permutation(by_author[author])[:texts].tolist()):
             account = f"{author}#{half % 2}" if at % 2 else author
             document = Document(text=str(number), author=account, id=str(number))
             writer.add(document, store.levs([number]))
     writer.flush()
-    finished(folder, writer.manifest, verifier)
+    writer.finish(verifier)
     return len(chosen) // 2
 
 

@@ -32,7 +32,6 @@ from adhominem.cli import (
     index,
     models,
     options,
-    problems,
     report,
 )
 from adhominem.errors import AdHominemError, InputError
@@ -164,7 +163,7 @@ for _command in (
     report.report,
     report.check_report,
     answers.predict,
-    problems.attribute,
+    answers.attribute,
     corpora.encode,
     corpora.attention,
     asking.QuestionCommand("map", _MAX_BYTES),
@@ -173,7 +172,7 @@ for _command in (
     asking.QuestionCommand("contrast", _MAX_BYTES),
     index.index,
     asking.QuestionCommand("search", _MAX_BYTES),
-    index.link,
+    asking.QuestionCommand("link"),
     answers.evaluate,
     answers.table,
     answers.baseline,
@@ -195,7 +194,6 @@ for _command in (
     if _command not in (
         models.ensemble,
         models.serve,
-        index.link,
         doctor.doctor,
     ):  # all others read texts
         _command.params.append(_MAX_BYTES)

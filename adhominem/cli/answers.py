@@ -1,17 +1,14 @@
-"""The commands on answers to pairs: predict, evaluate, table, baseline."""
+"""The commands on answers to pairs: predict, attribute, evaluate, table, baseline."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from adhominem.cli import options as opt
 from adhominem.text.files import real_path
-
-if TYPE_CHECKING:
-    from adhominem.evaluation.measures import Evaluation
 
 
 @click.command()
@@ -73,6 +70,60 @@ def predict(
 
 
 @click.command()
+@click.argument("collection", type=opt.PATH)
+@opt.output_folder
+@opt.model
+@opt.population(
+    help="Texts of the same genre by other people.  [default: the other candidates' texts]"
+)
+@opt.number(
+    "--none prior_none",
+    0.5,
+    "How probable it is, before the texts are read, that none of the candidates wrote it; 0 if one "
+    "of them must have.",
+    of=click.FloatRange(0, 1, max_open=True),
+)
+@opt.seed
+@opt.device
+@opt.jobs
+@opt.runs_job
+def attribute(job: opt.Job, /, as_json: bool, **options: Any) -> None:
+    """Answer PAN's attribution problems of 2018 or 2019: who wrote each unknown text, if anybody?
+
+    COLLECTION holds folders like problem00001/, each with candidates and unknown texts. The output
+    gets an answers-problem00001.json for each. Where there is a ground-truth.json, the answers are
+    scored with PAN's macro-F1.
+
+    \b
+        adhominem attribute pan19/ -o answers/
+        adhominem attribute pan18/ -o answers/ --none 0
+    """
+    from adhominem.cli.terminal import complain, print_result, print_table, say
+    from adhominem.questions.rank.attribute import attribute_problems
+
+    answered = attribute_problems(**options, **job)
+    for problem in answered.problems:
+        complain(*(f"warning: {problem.name}: {told.message}" for told in problem.warnings))
+    if as_json:
+        print_result(answered, job["skipped"])
+        return
+
+    rows = []
+    for problem in answered.problems:
+        scores = [problem.macro_f1, problem.accuracy]
+        shown = ["–" if score is None else f"{score:.3f}" for score in scores]
+        rows.append([problem.name, problem.candidates, problem.texts, problem.none, *shown])
+    print_table(
+        f"{len(rows):,} problems, prior of none {answered.prior_none:g}",
+        ["problem", "candidates", "texts", "none", "macro-F1", "accuracy"],
+        rows,
+    )
+    if answered.macro_f1 is not None:
+        say(f"Mean macro-F1  {answered.macro_f1:.3f}")
+    say(f"Written  {answered.output}")
+
+
+@click.command()
 @click.argument("truth", type=opt.PATH)
 @click.argument("answers", nargs=-1, type=opt.PATH)
 @opt.output("A folder for figures and a page.", required=False)
@@ -107,8 +158,9 @@ def evaluate(as_json: bool, **options: Any) -> None:
         adhominem evaluate truth.jsonl answers.jsonl -o report
         adhominem evaluate dev/ --pairs dev/ --model general-en --population input
     """
-    from adhominem.cli.terminal import print_result, say, warn, watch
+    from adhominem.cli.terminal import print_lines, print_result, say, warn, watch
     from adhominem.questions.evaluate.files import evaluate_files
+    from adhominem.questions.evaluate.page import evaluation_lines
 
     if options["training"] is not None and options["output"] is None:
         raise click.UsageError("--training is for the page; expected -o FOLDER with it")
@@ -123,48 +175,9 @@ def evaluate(as_json: bool, **options: Any) -> None:
     if as_json:
         print_result(evaluations)
         return
-    _print_evaluations(evaluations.systems)
+    print_lines(evaluation_lines(evaluations.systems))
     if options["output"] is not None:
         say(f"Figures and a page: {real_path(options['output']) / 'index.html'}")
-
-
-def _print_evaluations(systems: tuple[Evaluation, ...]) -> None:
-    from adhominem.cli.terminal import print_table, say
-    from adhominem.evaluation.measures import MEASURES
-
-    first = systems[0]
-    print_table(
-        f"{first.pairs:,} pairs, {first.same_author:,} of them by the same author",
-        ["", *(system.name for system in systems)],
-        [
-            [measure.title, *(_with_interval(system, name) for system in systems)]
-            for name, measure in MEASURES.items()
-        ],
-    )
-    measures = ("auc", "c@1", "overall_2021", "cllr", "eer")
-    for name in first.groups:
-        groups = [(system.name, system.groups[name]) for system in systems]
-        print_table(
-            name,
-            ["", "pairs", *(MEASURES[measure].title for measure in measures)],
-            [
-                [system, group.pairs, *(f"{group.measures[measure]:.3f}" for measure in measures)]
-                for system, group in groups
-            ],
-        )
-    for remark in dict.fromkeys(line for system in systems for line in system.remarks):
-        say(f"Note: {remark}.")
-    if first.intervals:
-        say(
-            f"In brackets: 95% intervals, by resampling {first.resampled} "
-            f"{first.resamples:,} times."
-        )
-
-
-def _with_interval(evaluation: Evaluation, name: str) -> str:
-    interval = evaluation.intervals.get(name)
-    shown = f"{evaluation.measures[name]:.3f}"
-    return shown if interval is None else f"{shown} ({interval[0]:.3f}-{interval[1]:.3f})"
 
 
 @click.command()
@@ -185,27 +198,15 @@ def table(job: opt.Job, /, without_topics: bool, as_json: bool, **options: Any) 
     \b
         adhominem table model ensemble --pairs dev/blogs --pairs dev/reddit
     """
-    from adhominem.cli.terminal import print_result, print_table, say
+    from adhominem.cli.terminal import print_lines, print_result
     from adhominem.questions.evaluate.files import table
+    from adhominem.questions.evaluate.page import table_lines
 
     scored = table(**options, **job, with_topics=not without_topics)
     if as_json:
         print_result(scored, job["skipped"])
         return
-    measures = ("auc", "c@1", "f05u_2020", "f1", "overall_2020", "distance_auc")
-    for name, pairs in {row.pair_set: row.pairs for row in scored.rows}.items():
-        print_table(
-            f"{name}: {pairs:,} pairs",
-            ["model", *measures],
-            [
-                [row.model, *(f"{row.scores[measure]:.3f}" for measure in measures)]
-                for row in scored.rows
-                if row.pair_set == name
-            ],
-        )
-    bare = dict.fromkeys(row.model for row in scored.rows if not row.calibrated)
-    if bare:
-        say(f"Not calibrated: {', '.join(bare)}.")
+    print_lines(table_lines(scored))
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The commands index and link: many texts, and which of them may be by one person."""
+"""The command index: many texts, for `search` and `link`."""
 
 from __future__ import annotations
 
@@ -64,53 +64,3 @@ def index(job: opt.Job, /, as_json: bool, **options: Any) -> None:
         f"{result.bytes_a_text / 1e3:,.1f} kB a text"
     )
     say(f"Model  {result.model}, SHA-256 {result.model_sha256}")
-
-
-@click.command()
-@click.option(
-    "--index",
-    required=True,
-    metavar="INDEX",
-    help="A folder that `adhominem index` has made, or milvus://HOST:PORT/COLLECTION.",
-)
-@opt.model
-@opt.number(
-    "--rate",
-    0.1,
-    "Expected share of false links, up to which links are listed.",
-    of=click.FloatRange(0, 1, min_open=True),
-)
-@click.option(
-    "--limit",
-    type=opt.ONE_OR_MORE,
-    help="Most texts to search for; if there are more, some are drawn.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=opt.PATH,
-    help="A .csv or .jsonl with a row for each link and room for a decision, or an .html page.",
-)
-@click.option("--scale", type=opt.PATH, help="A verbal scale of your own, as JSON.")
-@opt.seed
-@opt.runs_job
-def link(job: opt.Job, /, as_json: bool, **options: Any) -> None:
-    """Which accounts of an index may be one person? A list for people to decide by.
-
-    An account is an author, or a text whose author is not known. A link is not a verdict, and a
-    wrong one can harm people: see docs/scale.md before you use it.
-
-    \b
-        adhominem link --index forum-index -o links.csv
-        adhominem link --index forum-index --rate 0.01
-    """
-    from adhominem.cli.terminal import print_answer, print_result
-    from adhominem.questions.search.link import link_index
-    from adhominem.questions.search.page import LINK_PAGE
-
-    result = link_index(**options, watch=job["watch"])
-    if as_json:
-        print_result(result)
-        return
-    output = options["output"]
-    print_answer(LINK_PAGE, result, options, [] if output is None else [output])

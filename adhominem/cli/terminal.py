@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from adhominem.questions.question import Page
+    from adhominem.questions.question import Table as TableOfLines
     from adhominem.text.readers import Unit
     from adhominem.verify.cautions import Caution
     from adhominem.verify.verification import Verification
@@ -179,11 +180,7 @@ def print_answer(
     page: Page[Any], result: Any, values: Mapping[str, Any], outputs: Sequence[Path]
 ) -> None:
     """What a page shows, for a terminal; `values` are the options of the command."""
-    for line in page.lines(result, values):
-        if isinstance(line, str):
-            say(line)
-        else:
-            print_table(line.title, line.columns, line.rows)
+    print_lines(page.lines(result, values))
     if outputs:
         say(f"Written  {', '.join(map(str, outputs))}")
     warn(page.warnings(result))
@@ -219,6 +216,15 @@ def _upright(head: Sequence[str], row: Sequence[str]) -> Iterator[list[str]]:
     """A row of a table as lines: its name, and below it each number with what it is."""
     yield [row[0], ""]
     yield from ([f"  {name}", cell] for name, cell in zip(head[1:], row[1:], strict=True))
+
+
+def print_lines(lines: Iterable[str | TableOfLines]) -> None:
+    """A result for people: lines and tables."""
+    for line in lines:
+        if isinstance(line, str):
+            say(line)
+        else:
+            print_table(line.title, line.columns, line.rows)
 
 
 def print_verification(result: Verification) -> None:

@@ -1,4 +1,4 @@
-"""What all figures share: paper, styles, legend, the range of Bayes factors, files.
+"""What all figures share: paper, styles, legend, files.
 
 matplotlib is imported when the first figure is drawn.
 """
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import FloatArray
 from adhominem.errors import MissingExtraError
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.palette import COLOURS, GREY, LINES, Dashes
@@ -33,7 +32,6 @@ _WIDTH, _LEGEND_ROW, _TITLE = 5.6, 0.15, 0.3  # inches; the width of a page's te
 _DIGITS = 6  # of places, as shares of the figure
 _LONGEST_NAME = 48  # characters that fit into a line of the legend beside a number
 _TWO_COLUMNS = 34  # the longest label that can stand beside another
-_LEFT_OUT = 0.005  # of the finite Bayes factors, at either end of the range
 _SETTINGS = {
     "font.size": 9,
     "axes.titlesize": 9,
@@ -171,11 +169,6 @@ class Canvas:
         if text:
             self._panels.supxlabel(text, fontsize=SMALL, color=GREY)
 
-    def label(self, x: str, y: str) -> None:
-        """Label the axes of many panels together."""
-        self._panels.supxlabel(x, fontsize=9)
-        self._panels.supylabel(y, fontsize=9)
-
     def finish(self, handles: Sequence[Artist]) -> Figure:
         """The figure with its legend, which has one handle per label."""
         if handles:
@@ -236,46 +229,3 @@ def mark_at_rim(
             zorder=5,
             **style.marks,
         )
-
-
-@dataclass(frozen=True)
-class Range:
-    """The log10 Bayes factors that a figure shows; those beyond are drawn at its rim."""
-
-    low: float
-    high: float
-    note: str  # what is at the rim; empty if nothing is
-
-
-def log10_bayes_factor(answers: Answers) -> FloatArray:
-    """(pairs,): the Bayes factors in base 10, as people read them."""
-    return np.asarray(answers.log_bayes_factor / LOG_10)
-
-
-def range_of(systems: Sequence[Answers]) -> Range:
-    """The range of all but the most extreme Bayes factors; it always includes 1/10 to 10."""
-    values = np.concatenate([log10_bayes_factor(answers) for answers in systems])
-    finite = np.append(values[np.isfinite(values)], [-1.0, 1.0])
-    low = float(np.quantile(finite, _LEFT_OUT, method="lower"))  # of few pairs, none is left out
-    high = float(np.quantile(finite, 1 - _LEFT_OUT, method="higher"))
-    # Unless it is far off: further from nine tenths of all than these are wide.
-    first, last = np.quantile(finite, [0.05, 0.95]).tolist()
-    low, high = max(low, first - (last - first)), min(high, last + (last - first))
-    low, high = min(low, -1.0), max(high, 1.0)
-    margin = 0.04 * (high - low)
-    low, high = low - margin, high + margin
-    return Range(low, high, _note(values, low, high))
-
-
-def _note(values: FloatArray, low: float, high: float) -> str:
-    beyond = int(((values < low) | (values > high)).sum())
-    infinite = int(np.isinf(values).sum())
-    if not beyond:
-        return ""
-    beginning = f"At the rim: {beyond:,} of {len(values):,} Bayes factors, "
-    certain = "infinite (values of exactly 0 or 1)"
-    if not infinite:
-        return f"{beginning}beyond this range"
-    if infinite == beyond:
-        return f"{beginning}{certain}"
-    return f"{beginning}beyond this range;\n{infinite:,} of them {certain}"

@@ -1,17 +1,14 @@
 """The figures of an evaluation, of one system or of several overlaid; the course of a training.
 
-Histograms show the Bayes factors of each class (as the Tippett plot does, see `render.tippett`);
-ROC and DET how well a system tells the classes apart, over all thresholds; reliability,
-cross-entropy and PAV whether it means what it says. matplotlib is imported when the first figure is
-drawn.
+ROC and DET show how well a system tells the classes apart, over all thresholds; reliability and
+cross-entropy whether it means what it says. How far its Bayes factors mislead is in the Tippett
+plot (`render.tippett`). matplotlib is imported when the first figure is drawn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
-from math import ceil
 from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -19,21 +16,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray
-from adhominem.errors import InputError, OptionError
+from adhominem.errors import InputError
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.figure_style import (
     LOG_10,
     UNIT,
     Canvas,
-    Range,
     SystemStyle,
     house_style,
-    log10_bayes_factor,
     mark_at_rim,
     nothing_to_draw,
     png_of,
-    range_of,
-    shorten,
     svg_of,
     system_styles,
 )
@@ -53,16 +46,11 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
-_X_LABEL = "log₁₀ Bayes factor   (← speaks for two authors | for one author →)"
-_MOST_BINS, _FEWEST_BINS = 40, 9
 # The rates that the axes of a DET plot may begin, end, and have their ticks at.
 _RATES = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
 _PRIORS = np.linspace(-2.5, 2.5, 101)  # log10 odds
-_DOTTED = "...."
 _BELOW_ONE = 0.6  # where a logarithmic axis of numbers begins, so that a 1 is visible
 _HIGHEST_COST = 2.0  # bits that the axis shows at most
-
-Draw = Callable[[Sequence[Answers]], "Figure"]
 
 
 @dataclass(frozen=True)
@@ -71,7 +59,15 @@ class Drawing:
 
     title: str
     caption: str
-    draw: Draw
+    function: Callable[[Sequence[Answers], str], Figure]
+    both_classes: bool = False  # whether it needs same-author and different-author pairs
+
+    def of(self, systems: Sequence[Answers]) -> Figure:
+        """The figure of one or more systems, or a note in its place."""
+        with house_style():
+            if self.both_classes and any(len(np.unique(a.same_author)) < 2 for a in systems):
+                return nothing_to_draw(self.title)
+            return self.function(systems, self.title)
 
 
 @dataclass(frozen=True)
@@ -85,9 +81,6 @@ class Picture:
     svg: bytes
 
 
-FIGURES: dict[str, Drawing] = {}  # by the stem of the file
-
-
 def pictures(systems: Sequence[Answers], entropies: Entropies | None = None) -> list[Picture]:
     """All figures of these systems; the same systems give the same bytes."""
     drawings = dict(FIGURES)
@@ -96,117 +89,16 @@ def pictures(systems: Sequence[Answers], entropies: Entropies | None = None) -> 
             "Entropy curves",
             "How far the model takes authors to differ, and the texts of one author, after each "
             "epoch of its training; the paper's rise between authors and fall within.",
-            lambda systems: _entropy_figure(entropies),
+            lambda systems, title: _entropy_figure(entropies),
         )
     made = []
     for stem, drawing in drawings.items():
-        figure = drawing.draw(systems)
+        figure = drawing.of(systems)
         made.append(Picture(stem, drawing.title, drawing.caption, png_of(figure), svg_of(figure)))
     return made
 
 
-def _figure(
-    title: str, caption: str, *, both_classes: bool = False
-) -> Callable[[Callable[[Sequence[Answers], str], Figure]], Draw]:
-    """A decorator that adds a function that draws systems to FIGURES, under a title.
-
-    The function gets at least one system; with `both_classes`, same-author and different-author
-    pairs of each, or else a note is drawn in place of the figure.
-    """
-
-    def decorate(draw: Callable[[Sequence[Answers], str], Figure]) -> Draw:
-        @wraps(draw)
-        def drawn(systems: Sequence[Answers]) -> Figure:
-            if not systems:
-                raise OptionError("there is no system to draw; expected one or more")
-            with house_style():
-                if both_classes and any(len(np.unique(a.same_author)) < 2 for a in systems):
-                    return nothing_to_draw(title)
-                return draw(systems, title)
-
-        FIGURES[draw.__name__.removeprefix("draw_")] = Drawing(title, caption, drawn)
-        return drawn
-
-    return decorate
-
-
-@_figure(
-    "Bayes factors of same-author and different-author pairs",
-    "The further apart the two histograms lie, the better the classes are separated; a "
-    "same-author pair left of 0, or a different-author pair right of it, is evidence that "
-    "misleads.",
-)
-def draw_histograms(systems: Sequence[Answers], title: str) -> Figure:
-    """The Bayes factors of each class, with one panel per system."""
-    from matplotlib.patches import Patch
-
-    columns = 1 if len(systems) == 1 else 2
-    rows = ceil(len(systems) / columns)
-    frame = range_of(systems)
-    canvas = Canvas(
-        title,
-        3.2 if rows == 1 else 0.5 + 1.25 * rows,
-        ["same-author pairs", "different-author pairs"],
-        key=[frame.note] if frame.note else [],
-    )
-    panels = canvas.axes(rows, columns, share_x=True)
-    for axes in panels[len(systems) :]:
-        axes.remove()
-    for at, (axes, answers) in enumerate(zip(panels, systems, strict=False)):
-        _draw_classes(axes, answers, frame)
-        axes.tick_params(labelbottom=at + columns >= len(systems))
-        axes.set_title(shorten(answers.name, 36), loc="left", fontsize=8, parse_math=False)
-    canvas.label(_X_LABEL, "share of the class (%)")
-    handles = [
-        Patch(facecolor=f"{SAME}4d", edgecolor=SAME),
-        Patch(facecolor="white", edgecolor=DIFFERENT, linestyle="--", hatch=_DOTTED),
-    ]
-    if frame.note:
-        handles.append(Patch(facecolor="white", edgecolor=GREY, hatch="/////"))
-    return canvas.finish(handles)
-
-
-def _draw_classes(axes: Axes, answers: Answers, frame: Range) -> None:
-    # The rule of Rice; the middle bin has 1, evidence that says next to nothing, in its middle.
-    bins = np.clip(2 * np.cbrt(len(answers)), _FEWEST_BINS, _MOST_BINS)
-    width = (frame.high - frame.low) / bins
-    first, last = np.floor(frame.low / width), np.ceil(frame.high / width)
-    edges = (np.arange(first, last + 2) - 0.5) * width
-    for same, color, line in ((True, SAME, "-"), (False, DIFFERENT, "--")):
-        values = log10_bayes_factor(answers)[answers.same_author == same]
-        percent = 100 / max(len(values), 1)
-        counts, _ = np.histogram(values[(values >= frame.low) & (values <= frame.high)], edges)
-        if same:
-            axes.stairs(counts * percent, edges, fill=True, color=color, alpha=0.3)
-        else:  # to differ in grey, too
-            axes.stairs(counts * percent, edges, fill=False, edgecolor=color, hatch=_DOTTED, lw=0)
-        axes.stairs(counts * percent, edges, color=color, linestyle=line, linewidth=1)
-        # Set off from the rest, and the classes side by side: they stand for no place on the axis.
-        thin = 0.02 * (frame.high - frame.low)
-        axes.bar(
-            np.array([edges[0] - 2 * thin, edges[-1] + 2 * thin])
-            + (-thin / 2 if same else thin / 2),
-            np.array([(values < frame.low).sum(), (values > frame.high).sum()]) * percent,
-            thin,
-            color=f"{color}4d",
-            edgecolor=color,
-            hatch="/////" if same else "\\\\\\\\\\",
-            linestyle=line,
-        )
-    axes.axvline(0, color=GREY, linewidth=0.8)
-    axes.set_xlim(edges[0] - 4 * thin, edges[-1] + 4 * thin)
-    axes.set_ylim(bottom=0)
-
-
-@_figure(
-    "Hits and false alarms at every threshold (ROC)",
-    "Each threshold on the values gives a point; a curve closer to the upper left corner is "
-    "better, the grey line is guessing, and the area under the curve (AUC) is how often a "
-    "same-author pair has the higher value of two.",
-    both_classes=True,
-)
-def draw_roc(systems: Sequence[Answers], title: str) -> Figure:
-    """The hit rate over the false alarm rate for thresholds on the values, as in PAN's AUC."""
+def _roc(systems: Sequence[Answers], title: str) -> Figure:
     from matplotlib.lines import Line2D
 
     shown = system_styles(systems)
@@ -226,14 +118,7 @@ def draw_roc(systems: Sequence[Answers], title: str) -> Figure:
     return canvas.finish([*handles, chance])
 
 
-@_figure(
-    "The trade-off between misses and false alarms (DET)",
-    "The same two errors enlarged where they are rare: a curve closer to the lower left corner "
-    "is better, and the dot marks where misses and false alarms are equally frequent (on the "
-    "convex hull of the curve, so that it may lie below the curve itself).",
-    both_classes=True,
-)
-def draw_det(systems: Sequence[Answers], title: str) -> Figure:
+def _det(systems: Sequence[Answers], title: str) -> Figure:
     """Misses over false alarms, on axes where normally distributed scores give a line."""
     from matplotlib.lines import Line2D
 
@@ -294,13 +179,7 @@ def _deviates(rates: FloatArray) -> FloatArray:
     return np.array([NormalDist().inv_cdf(rate) for rate in rates.tolist()])
 
 
-@_figure(
-    "Probabilities given and shares observed (reliability)",
-    "Of the pairs that got a probability of about 0.8, 80 % should be by one author: below the "
-    "grey line the probability of one author was too high, above it too low, and points of few "
-    "pairs (lower panel) say little.",
-)
-def draw_reliability(systems: Sequence[Answers], title: str) -> Figure:
+def _reliability(systems: Sequence[Answers], title: str) -> Figure:
     """The share of same-author pairs among those with similar values, and their number."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import NullFormatter, StrMethodFormatter
@@ -330,14 +209,7 @@ def draw_reliability(systems: Sequence[Answers], title: str) -> Figure:
     return canvas.finish([*handles, perfect])
 
 
-@_figure(
-    "What the evidence is worth (empirical cross-entropy)",
-    "The cost of following the Bayes factors at each prior, 0 being perfect: where a curve "
-    "lies above the grey one, the evidence does more harm than saying nothing, and its "
-    "distance from its own curve after PAV is what better calibration would save.",
-    both_classes=True,
-)
-def draw_cross_entropy(systems: Sequence[Answers], title: str) -> Figure:
+def _cross_entropy(systems: Sequence[Answers], title: str) -> Figure:
     """The cost of the Bayes factors at each prior, beside that of saying nothing.
 
     With several systems, there is a panel for what they said, and one for the same after the best
@@ -412,43 +284,39 @@ def _draw_costs(
     ]
 
 
-@_figure(
-    "Bayes factors as given, and as they should have been (PAV)",
-    "What the Bayes factors were against what they should have been on these pairs: on the "
-    "grey line they mean what they say, and where a curve is flatter than the line they "
-    "overstate the evidence.",
-    both_classes=True,
-)
-def draw_pav(systems: Sequence[Answers], title: str) -> Figure:
-    """The Bayes factors as given, and as they should have been on these pairs."""
-    shown, frame = system_styles(systems), range_of(systems)
-    canvas = Canvas(title, 4.0, [style.name for style in shown], key=["perfectly calibrated"])
-    (axes,) = canvas.axes()
-    pooled = [pool(answers.log_bayes_factor, answers.same_author) for answers in systems]
-    right = np.concatenate([blocks.log_bayes_factor for blocks in pooled]) / LOG_10
-    finite = right[np.isfinite(right)]
-    low, high = finite.min(initial=-1) - 0.4, finite.max(initial=1) + 0.4
-    perfect = axes.axline((0, 0), slope=1, color=GREY, linewidth=0.8)
-    handles = []
-    for style, blocks in zip(shown, pooled, strict=True):
-        # A block is a level line from its lowest to its highest score.
-        given = np.column_stack([blocks.lowest, blocks.highest]).ravel() / LOG_10
-        after = np.repeat(blocks.log_bayes_factor, 2) / LOG_10
-        x, y = np.clip(given, frame.low, frame.high), np.clip(after, low, high)
-        handles += axes.plot(x, y, **style.line, clip_on=False)
-        for marker, where in (
-            ("<", given == -np.inf),
-            (">", given == np.inf),
-            ("v", after == -np.inf),
-            ("^", after == np.inf),
-        ):
-            mark_at_rim(axes, x[where], y[where], marker, style)
-    axes.set(xlim=(frame.low, frame.high), ylim=(low, high))
-    axes.set_xlabel("log₁₀ Bayes factor as given")
-    axes.set_ylabel("log₁₀ Bayes factor after PAV")
-    ends = "▲ and ▼: infinite after PAV, since beyond there all pairs are of one class"
-    canvas.note("\n".join(filter(None, [ends if np.isinf(right).any() else "", frame.note])))
-    return canvas.finish([*handles, perfect])
+FIGURES: dict[str, Drawing] = {  # by the stem of the file
+    "roc": Drawing(
+        "Hits and false alarms at every threshold (ROC)",
+        "Each threshold on the values gives a point; a curve closer to the upper left corner is "
+        "better, the grey line is guessing, and the area under the curve (AUC) is how often a "
+        "same-author pair has the higher value of two.",
+        _roc,
+        both_classes=True,
+    ),
+    "det": Drawing(
+        "The trade-off between misses and false alarms (DET)",
+        "The same two errors enlarged where they are rare: a curve closer to the lower left corner "
+        "is better, and the dot marks where misses and false alarms are equally frequent (on the "
+        "convex hull of the curve, so that it may lie below the curve itself).",
+        _det,
+        both_classes=True,
+    ),
+    "reliability": Drawing(
+        "Probabilities given and shares observed (reliability)",
+        "Of the pairs that got a probability of about 0.8, 80 % should be by one author: below the "
+        "grey line the probability of one author was too high, above it too low, and points of few "
+        "pairs (lower panel) say little.",
+        _reliability,
+    ),
+    "cross_entropy": Drawing(
+        "What the evidence is worth (empirical cross-entropy)",
+        "The cost of following the Bayes factors at each prior, 0 being perfect: where a curve "
+        "lies above the grey one, the evidence does more harm than saying nothing, and its "
+        "distance from its own curve after PAV is what better calibration would save.",
+        _cross_entropy,
+        both_classes=True,
+    ),
+}
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ nothing".
 
 from __future__ import annotations
 
+from math import log
+
 import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.score.decision import probability_same_author
 from adhominem.statistics import PooledBlocks, pool
 
-_STRONG = np.log(100)  # a Bayes factor that says much
 _BINS = 10  # of probabilities, for the calibration errors
 
 
@@ -24,11 +25,10 @@ def cllr(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
 
 def cllr_min(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
     """The cost that remains when the scores are calibrated as well as possible."""
-    return pooled_cost(pool(log_bayes_factor, same_author))
+    return _pooled_cost(pool(log_bayes_factor, same_author))
 
 
-def pooled_cost(blocks: PooledBlocks) -> float:
-    """The cost after the best calibration (`cllr_min`), from pairs that are pooled already."""
+def _pooled_cost(blocks: PooledBlocks) -> float:
     best = blocks.log_bayes_factor
     some_same, some_different = blocks.same > 0, blocks.different > 0  # no 0 times infinity
     misses = np.logaddexp(0, -best[some_same]) @ blocks.same[some_same]
@@ -37,19 +37,12 @@ def pooled_cost(blocks: PooledBlocks) -> float:
     return float(0.5 * cost / np.log(2))
 
 
-def cllr_cal(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
-    """The part of the cost that is due to calibration."""
-    cost = cllr(log_bayes_factor, same_author)
-    return max(0.0, cost - cllr_min(log_bayes_factor, same_author))
-
-
 def equal_error_rate(log_bayes_factor: FloatArray, same_author: BoolArray) -> float:
     """The rate at which misses and false alarms are equal, on the convex hull of the ROC curve."""
-    return pooled_error_rate(pool(log_bayes_factor, same_author))
+    return _pooled_error_rate(pool(log_bayes_factor, same_author))
 
 
-def pooled_error_rate(blocks: PooledBlocks) -> float:
-    """The equal error rate, from pairs that are pooled already."""
+def _pooled_error_rate(blocks: PooledBlocks) -> float:
     misses, alarms = blocks.misses, blocks.false_alarms
     at = int(np.argmax(misses >= alarms))  # the first corner beyond the diagonal, never (0, 1)
     rise, fall = misses[at] - misses[at - 1], alarms[at - 1] - alarms[at]
@@ -71,19 +64,21 @@ def empirical_cross_entropy(
     return np.array(costs)
 
 
-def misleading_evidence(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:
-    """How often the evidence points the wrong way, and how often by a factor over 100.
+def measure_evidence(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:
+    """The costs, the equal error rate, and how often the evidence misleads, also by 10 and by 100.
 
-    A class without pairs has no such measures.
+    NaN for what a class without pairs leaves open.
     """
-    measures = {}
-    misleading = misleading_shares(log_bayes_factor, same_author)
-    strongly = misleading_shares(log_bayes_factor, same_author, _STRONG)
-    for at, name in enumerate(("same", "different")):
-        if not np.isnan(misleading[at]):
-            measures[f"misleading_{name}"] = misleading[at]
-            measures[f"strongly_misleading_{name}"] = strongly[at]
-    return measures
+    values = dict.fromkeys(("cllr", "cllr_min", "cllr_cal", "eer"), float("nan"))
+    if same_author.any() and not same_author.all():
+        blocks = pool(log_bayes_factor, same_author)
+        cost, least = cllr(log_bayes_factor, same_author), _pooled_cost(blocks)
+        values |= {"cllr": cost, "cllr_min": least, "cllr_cal": max(0.0, cost - least)}
+        values["eer"] = _pooled_error_rate(blocks)
+    for ending, factor in (("", 1), ("_10", 10), ("_100", 100)):
+        shares = misleading_shares(log_bayes_factor, same_author, log(factor))
+        values[f"misleading_same{ending}"], values[f"misleading_different{ending}"] = shares
+    return values
 
 
 def misleading_shares(

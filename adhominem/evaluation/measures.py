@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from adhominem.arrays import BoolArray
 from adhominem.errors import OptionError
-from adhominem.evaluation import likelihood_ratio, pan
+from adhominem.evaluation import pan
 from adhominem.evaluation.answers import Answers
-from adhominem.statistics import bootstrap, pool
+from adhominem.evaluation.likelihood_ratio import calibration_errors, measure_evidence
+from adhominem.statistics import bootstrap
 
 
 @dataclass(frozen=True)
@@ -97,17 +98,14 @@ def measure(answers: Answers) -> dict[str, float]:
     for name, measure_of in pan.BY_NAME.items():
         if both_classes or name in _OF_ONE_CLASS:
             values[name] = measure_of(value, same)
-    values |= likelihood_ratio.misleading_evidence(factors, same)
-    if not both_classes:
-        return values
-    for name, parts in (("overall_2020", pan.OVERALL_2020), ("overall_2021", pan.OVERALL_2021)):
-        values[name] = float(np.mean([values[part] for part in parts]))
-    blocks = pool(factors, same)
-    values["cllr"] = likelihood_ratio.cllr(factors, same)
-    values["cllr_min"] = likelihood_ratio.pooled_cost(blocks)
-    values["cllr_cal"] = max(0.0, values["cllr"] - values["cllr_min"])
-    values["eer"] = likelihood_ratio.pooled_error_rate(blocks)
-    values["ece"], values["mce"] = likelihood_ratio.calibration_errors(value, same)
+    evidence = measure_evidence(factors, same)
+    values |= {name: evidence[name] for name in MEASURES if name in evidence}
+    for side in ("same", "different"):
+        values[f"strongly_misleading_{side}"] = evidence[f"misleading_{side}_100"]
+    if both_classes:
+        for name, parts in (("overall_2020", pan.OVERALL_2020), ("overall_2021", pan.OVERALL_2021)):
+            values[name] = float(np.mean([values[part] for part in parts]))
+        values["ece"], values["mce"] = calibration_errors(value, same)
     return values
 
 

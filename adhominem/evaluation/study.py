@@ -18,12 +18,7 @@ import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import InputError, OptionError
-from adhominem.evaluation.likelihood_ratio import (
-    cllr,
-    misleading_shares,
-    pooled_cost,
-    pooled_error_rate,
-)
+from adhominem.evaluation.likelihood_ratio import measure_evidence
 from adhominem.evaluation.measures import Measure
 from adhominem.evaluation.pan import auc
 from adhominem.records import (
@@ -37,12 +32,11 @@ from adhominem.records import (
     strict_json,
     with_schema,
 )
-from adhominem.statistics import bootstrap, exact_interval, pool
+from adhominem.statistics import bootstrap, exact_interval
 from adhominem.text.files import path_of, read_bytes
 
 FEWEST_AUTHORS, FEWEST_CASES = 10, 30  # fewer, and the intervals are wide
 LOG_10 = log(10)
-_WRONG = {"": 1, "_10": 10, "_100": 100}  # Bayes factors beyond these, on the wrong side
 _CLOSE = 1e-6  # how exactly the measures of a file are those of its cases
 
 Count = Annotated[int, Within(0)]
@@ -181,18 +175,21 @@ class ValidationStudy:
             ends.pop(name, None)
         measures = measure_cases(factors, same)
         same_count = int(same.sum())
-        for name in _extremes(measures) if conditions.resamples else ():
-            is_same = name.startswith("misleading_same")
-            count = same_count if is_same else len(cases) - same_count
-            ends[name] = exact_interval(round(measures[name] * count), count)
+        different_count = len(cases) - same_count
+        for name, value in measures.items():
+            # Rates that resamples cannot vary: their interval is the exact one of independent
+            # cases. How far the cases of one author depend on each other does not show here.
+            if conditions.resamples and name.startswith("misleading") and value in (0, 1):
+                count = same_count if name.startswith("misleading_same") else different_count
+                ends[name] = exact_interval(round(value * count), count)
         return cls(
             conditions=conditions,
             authors=len(names),
             same_author=same_count,
-            different_authors=len(cases) - same_count,
+            different_authors=different_count,
             measures=measures,
             intervals={name: pair for name, pair in ends.items() if not isnan(pair[0])},
-            remarks=(*_few(len(names), same_count, len(cases) - same_count), *remarks),
+            remarks=(*_few(len(names), same_count, different_count), *remarks),
             texts=texts,
             cases=cases,
             **facts,
@@ -230,29 +227,13 @@ class ValidationStudy:
 
 def measure_cases(log_bayes_factor: FloatArray, same_author: BoolArray) -> dict[str, float]:
     """All of MEASURES for log Bayes factors (cases,) in nats; NaN where a class has no case."""
-    values = dict.fromkeys(MEASURES, float("nan"))
     if not same_author.any() or same_author.all():
-        return values
-    blocks = pool(log_bayes_factor, same_author)
+        return dict.fromkeys(MEASURES, float("nan"))
+    values = measure_evidence(log_bayes_factor, same_author)
     values["auc"] = auc(log_bayes_factor, same_author)
-    values["cllr"] = cllr(log_bayes_factor, same_author)
-    values["cllr_min"] = pooled_cost(blocks)
-    values["eer"] = pooled_error_rate(blocks)
-    for name, factor in _WRONG.items():
-        shares = misleading_shares(log_bayes_factor, same_author, log(factor))
-        values[f"misleading_same{name}"], values[f"misleading_different{name}"] = shares
     values["median_same"] = float(np.median(log_bayes_factor[same_author])) / LOG_10
     values["median_different"] = float(np.median(log_bayes_factor[~same_author])) / LOG_10
-    return values
-
-
-def _extremes(measures: dict[str, float]) -> list[str]:
-    """Exact intervals for rates of 0 or 1, which bootstrap resamples cannot vary.
-
-    They assume independent cases: how far the cases of one author depend on each other does not
-    show where all turn out alike.
-    """
-    return [name for name in measures if name.startswith("misleading") and measures[name] in (0, 1)]
+    return {name: values[name] for name in MEASURES}
 
 
 def read_study(path: str | Path) -> ValidationStudy:

@@ -10,14 +10,13 @@ with the population's other texts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from adhominem.arrays import (
     AnyFloats,
@@ -30,6 +29,7 @@ from adhominem.arrays import (
     Rows,
 )
 from adhominem.index.engine import by_shard
+from adhominem.index.files import InFile, Stored
 from adhominem.score.decision import ensemble_log_bayes_factor
 from adhominem.score.genres import noise_of
 from adhominem.score.members import GenreMember, LayerMember
@@ -174,20 +174,16 @@ QuadraticForm = GenreForm | LayerForm
 
 
 @dataclass(frozen=True, eq=False)
-class Points(PairRows):
-    """What scores need of each text, (texts, members) unless stated; LEVs are not in it."""
+class Points(PairRows, Stored):
+    """What scores need of each text, beside its LEV."""
 
-    to_centre: Array32  # the product of a LEV with c, less half the square of c
-    scales: Array32  # the factor of a text's distance from c
-    squares: Array32  # the squared distance from c in the rest, times that
-    log_tokens: Array32  # (texts,)
-    usual: Array32  # (texts,): the mean score of a text with texts by others
-    deviations: Array32  # (texts,)
-    places: AnyFloats  # (texts, directions of all members): coordinates, times the scales
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays to write."""
-        return {**vars(self), "places": self.places.astype(np.float16)}
+    to_centre: Annotated[Array32, InFile("f4", "texts members")]  # product with c, less c²/2
+    scales: Annotated[Array32, InFile("f4", "texts members")]  # of the distance from c
+    squares: Annotated[Array32, InFile("f4", "texts members")]  # of it, in the rest
+    log_tokens: Annotated[Array32, InFile("f4", "texts")]
+    usual: Annotated[Array32, InFile("f4", "texts")]  # mean score with texts by others
+    deviations: Annotated[Array32, InFile("f4", "texts")]
+    places: Annotated[AnyFloats, InFile("f2", "texts directions")]  # coordinates, scaled
 
 
 POINTS = tuple(field.name for field in fields(Points))  # as they are written
@@ -200,11 +196,13 @@ class PointTable:
     by side, but for the places, which are large.
     """
 
-    def __init__(self, shards: Sequence[Mapping[str, npt.NDArray[Any]]]) -> None:
-        columns = [np.column_stack([arrays[name] for name in POINTS[:-1]]) for arrays in shards]
+    def __init__(self, shards: Sequence[Points]) -> None:
+        columns = [
+            np.column_stack([getattr(part, name) for name in POINTS[:-1]]) for part in shards
+        ]
         self._columns = np.concatenate(columns)  # (texts, 3 * members + 3)
-        self._places = [arrays["places"] for arrays in shards]
-        self._members = shards[0]["scales"].shape[1]
+        self._places = [part.places for part in shards]
+        self._members = shards[0].scales.shape[1]
 
     def __getitem__(self, numbers: IntArray) -> Points:
         ends = self._members * np.arange(1, 4)

@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import AnyFloats, Array32, FloatArray, Levs, Rows, SparseRows
-from adhominem.index.approximate import POINTS, ApproximateScorer, Points, QuadraticForm
-from adhominem.index.files import Arrays, Shard, checked, naming_damage, read_arrays
+from adhominem.index.approximate import ApproximateScorer, Points, QuadraticForm
+from adhominem.index.files import Arrays, InFile, Shard, Stored, checked, naming_damage, read_arrays
 from adhominem.index.store import Store
 from adhominem.score.population import FEWEST, Population
 from adhominem.verify.verifier import Verifier
@@ -42,13 +42,13 @@ _FEW = 8  # sparse rows: more are unpacked for a product
 
 
 @dataclass(frozen=True, eq=False)
-class Coder:
+class Coder(Stored):
     """Makes codes; its population is that of the index when the coder was made."""
 
     approximate: ApproximateScorer
     directions: tuple[Array32, ...]  # (folded size, SIZE - 1) of each member, and of places
-    steps: Array32  # (SIZE,): what a whole number of a code stands for
-    middle: float  # of what texts add by themselves
+    steps: Annotated[Array32, InFile("f4", "numbers")]  # what a whole number of a code stands for
+    middle: Annotated[float, InFile("f4")]  # of what texts add by themselves
 
     @classmethod
     def of(cls, approximate: ApproximateScorer, levs: Levs, more: Iterable[Levs] = ()) -> Coder:
@@ -116,48 +116,46 @@ class Coder:
         ones = np.ones((len(levs), 1), np.float32)
         return np.asarray(np.concatenate([ones, self.along(levs, points)], 1) * self.steps)
 
-    def arrays(self) -> Arrays:
+    def arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
         """The arrays to write, without the scorer."""
         named = {f"directions{at}": part for at, part in enumerate(self.directions)}
         halved = {name: part.astype(np.float16) for name, part in named.items()}
-        return {"steps": self.steps, "middle": np.array([self.middle], np.float32), **halved}
+        return super().arrays(prefix) | halved
 
     @classmethod
-    def from_arrays(cls, approximate: ApproximateScorer, arrays: Arrays) -> Coder:
+    def read(cls, approximate: ApproximateScorer, arrays: Arrays) -> Coder:
         """Read what `arrays` returned; a ValueError if anything is missing or does not fit."""
-        steps = checked(arrays, "steps", "f4", None)
-        if not steps.min(initial=1) > 0:
+        coder = cls.from_arrays(arrays, approximate=approximate, directions=())
+        if not coder.steps.min(initial=1) > 0:
             raise ValueError("its steps are not all above zero")
-        middle = float(checked(arrays, "middle", "f4", 1)[0])
         sizes = [*map(_folded_size, approximate.forms), approximate.columns[-1].stop]
         directions = [
-            checked(arrays, f"directions{at}", "f2", size, len(steps) - 1).astype(np.float32)
+            checked(arrays, f"directions{at}", "f2", size, len(coder.steps) - 1).astype(np.float32)
             for at, size in enumerate(sizes)
         ]
-        return cls(approximate, tuple(directions), steps, middle)
+        return replace(coder, directions=tuple(directions))
 
 
-def read_codes(
-    store: Store, shard: Shard, coder: Coder | None = None
-) -> dict[str, npt.NDArray[Any]]:
-    """The codes of a shard that has some; given a coder, also the points, both checked for shape.
+@dataclass(frozen=True, eq=False)
+class CodedTexts(Points):
+    """The points of the texts of a shard, and their codes."""
+
+    codes: Annotated[npt.NDArray[np.int8], InFile("i1", "texts numbers")]
+
+
+def read_codes(store: Store, shard: Shard, coder: Coder | None = None) -> CodedTexts:
+    """The codes of a shard that has some, which fit to a coder if one is given.
 
     An IndexFolderError names damage.
     """
     assert shard.codes is not None
-    arrays, shapes = read_arrays(store.folder, shard.codes), dict[str, tuple[int | None, ...]]()
+    arrays, sizes = read_arrays(store.folder, shard.codes), {"texts": shard.texts}
     if coder is not None:
-        members, columns = len(coder.approximate.forms), coder.approximate.columns
-        shapes = dict.fromkeys(POINTS, (members,))
-        shapes |= dict.fromkeys(("log_tokens", "usual", "deviations"), ())
-        shapes["places"] = (columns[-1].stop,)
-    shapes["codes"] = (None if coder is None else len(coder.steps),)
-    kinds = {"codes": "i1", "places": "f2"}
+        columns = coder.approximate.columns
+        sizes |= {"members": len(columns), "directions": columns[-1].stop}
+        sizes |= {"numbers": len(coder.steps)}
     with naming_damage(store.folder / shard.codes.name):
-        return {
-            name: checked(arrays, name, kinds.get(name, "f4"), shard.texts, *shape)
-            for name, shape in shapes.items()
-        }
+        return CodedTexts.from_arrays(arrays, sizes=sizes)
 
 
 def read_coder(store: Store, verifier: Verifier, population: Population) -> Coder | None:
@@ -183,7 +181,7 @@ def read_coder(store: Store, verifier: Verifier, population: Population) -> Code
             cohort=store.levs(cohort),
             memory={},
         )
-        return Coder.from_arrays(ApproximateScorer(verifier.scorer, then), arrays)
+        return Coder.read(ApproximateScorer(verifier.scorer, then), arrays)
 
 
 def _table(by: ApproximateScorer, levs: Levs) -> Array32:

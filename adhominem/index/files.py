@@ -17,11 +17,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import file_digest, sha256
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from zlib import crc32
 
 import numpy as np
@@ -29,7 +29,7 @@ import numpy.typing as npt
 from safetensors.numpy import save
 
 from adhominem.errors import IndexFolderError
-from adhominem.records import Within, from_json, parsed_json, strict_json, to_json
+from adhominem.records import Within, from_json, notes_of, parsed_json, strict_json, to_json
 from adhominem.text.writing import replace_file
 
 FORMAT = 5
@@ -202,12 +202,62 @@ def checked(arrays: Arrays, name: str, kinds: str, *shape: int | None) -> npt.ND
     return array
 
 
-def checked_ends(arrays: Arrays, name: str, count: int, length: int) -> npt.NDArray[np.int64]:
-    """(count,): where each of some rows ends in an array of this length, or a ValueError."""
-    ends = checked(arrays, name, "i8", count)
-    if (np.diff(ends, prepend=0, append=length) < 0).any() or (count and ends[-1] != length):
-        raise ValueError(f"its {name} do not rise to {length}")
-    return ends
+@dataclass(frozen=True)
+class InFile:
+    """A note in the type hint of a field that is an array in a file: its kinds, and its shape.
+
+    A size with a name is the same in all arrays of the file. Without sizes, the field is a number.
+    """
+
+    kinds: str
+    sizes: str = ""
+
+
+class Stored:
+    """A dataclass some of whose fields are arrays in a file, as `InFile` says."""
+
+    @classmethod
+    def _in_file(cls) -> list[tuple[str, InFile]]:
+        notes = notes_of(cls).items()
+        return [(name, one) for name, (_, of) in notes for one in of if isinstance(one, InFile)]
+
+    def arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
+        """The arrays to write, with a prefix to their names."""
+        result = {}
+        for name, note in self._in_file():
+            array, kinds = np.atleast_1d(getattr(self, name)), note.kinds.split()
+            fits = array.dtype.str[1:] in kinds
+            result[prefix + name] = array if fits else array.astype(kinds[0])
+        return result
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Arrays,
+        prefix: str = "",
+        *,
+        sizes: Mapping[str, int] | None = None,
+        **others: Any,
+    ) -> Self:
+        """Read what `arrays` returned; a ValueError if anything is missing or does not fit.
+
+        `sizes` are those that are known, `others` the fields that are not in the file.
+        """
+        known = dict(sizes or {})
+        for name, note in cls._in_file():
+            shape = [
+                int(size) if size.isdigit() else known.get(size) for size in note.sizes.split()
+            ]
+            array = checked(arrays, prefix + name, note.kinds, *(shape or [1]))
+            known |= zip(note.sizes.split(), array.shape, strict=False)
+            others[name] = array if shape else array[0].item()
+        return cls(**others)
+
+
+def check_ends(ends: npt.NDArray[np.int64], length: int) -> None:
+    """Raise a ValueError unless these are the ends of rows that fill an array of this length."""
+    if (np.diff(ends, prepend=0, append=length) < 0).any() or (len(ends) and ends[-1] != length):
+        raise ValueError(f"its ends do not rise to {length}")
 
 
 def check_file(folder: Path, file: IndexFile) -> None:
@@ -219,11 +269,14 @@ def check_file(folder: Path, file: IndexFile) -> None:
 
 
 @dataclass(frozen=True)
-class Strings:
+class Strings(Stored):
     """Many short strings in one array."""
 
-    ends: npt.NDArray[np.int64]  # (strings,)
-    data: npt.NDArray[np.uint8] = field(repr=False)
+    ends: Annotated[npt.NDArray[np.int64], InFile("i8", "texts")]
+    data: Annotated[npt.NDArray[np.uint8], InFile("u1", "bytes")]
+
+    def __post_init__(self) -> None:
+        check_ends(self.ends, len(self.data))
 
     @classmethod
     def of(cls, strings: list[str] | list[bytes]) -> Strings:
@@ -231,9 +284,6 @@ class Strings:
         parts = [part.encode() if isinstance(part, str) else part for part in strings]
         ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
         return cls(ends, np.frombuffer(b"".join(parts), np.uint8))
-
-    def __len__(self) -> int:
-        return len(self.ends)
 
     def bytes_at(self, at: int) -> bytes:
         """One string as bytes."""
@@ -247,13 +297,3 @@ class Strings:
         """All strings."""
         data, ends = self.data.tobytes(), [0, *self.ends.tolist()]
         return [data[slice(*part)].decode("utf-8", "replace") for part in pairwise(ends)]
-
-    def arrays(self, name: str) -> dict[str, npt.NDArray[Any]]:
-        """The arrays to write."""
-        return {f"{name}.ends": self.ends, f"{name}.data": self.data}
-
-    @classmethod
-    def from_arrays(cls, name: str, arrays: Arrays, count: int) -> Strings:
-        """Read what `arrays` returned; a ValueError unless there are this many strings."""
-        data = checked(arrays, f"{name}.data", "u1", None)
-        return cls(checked_ends(arrays, f"{name}.ends", count, len(data)), data)

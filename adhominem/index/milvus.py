@@ -18,8 +18,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,18 +88,16 @@ class MilvusEngine:
             raise MissingExtraError("pymilvus", "milvus", "an index in Milvus") from None
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)  # errors of ours stand for theirs
         logging.getLogger("milvus_lite").setLevel(logging.CRITICAL)
-        self.address, self._name = address, address.collection
-        with self._reached():
-            token = os.environ.get(_TOKEN, "")
-            self._client: Any = MilvusClient(address.uri, token=token, timeout=_SECONDS)
+        self.address = address
+        token = os.environ.get(_TOKEN, "")
+        self._client = self._call(MilvusClient, address.uri, token=token, timeout=_SECONDS)
 
-    @contextmanager
-    def _reached(self) -> Iterator[None]:
-        """A context that turns whatever Milvus raises into our own errors."""
+    def _call(self, function: Callable[..., Any], *given: Any, **options: Any) -> Any:
+        """What a function of Milvus returns; whatever it raises becomes our own error."""
         from pymilvus import MilvusException
 
         try:
-            yield
+            return function(*given, **options)
         except (MilvusException, OSError) as error:
             reason = getattr(error, "message", "") or error
             raise IndexFolderError(
@@ -109,12 +106,15 @@ class MilvusEngine:
                 "address"
             ) from None
 
+    def _ask(self, method: str, **options: Any) -> Any:
+        """The answer of the server to a request about the collection."""
+        return self._call(getattr(self._client, method), self.address.collection, **options)
+
     def about(self) -> dict[str, str] | None:
         """Our properties of the collection: empty if it is not ours; None if it does not exist."""
-        with self._reached():
-            if not self._client.has_collection(self._name):
-                return None
-            properties = self._client.describe_collection(self._name).get("properties") or {}
+        if not self._ask("has_collection"):
+            return None
+        properties = self._ask("describe_collection").get("properties") or {}
         # Servers add properties of their own, such as a time zone.
         return {name: value for name, value in properties.items() if name.startswith(_OURS)}
 
@@ -122,65 +122,47 @@ class MilvusEngine:
         """Make a collection for codes of this size; one with the same name is dropped."""
         from pymilvus import DataType
 
-        with self._reached():
-            if self._client.has_collection(self._name):
-                self._client.drop_collection(self._name)
-            schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
-            schema.add_field("number", DataType.INT64, is_primary=True)
-            schema.add_field("code", DataType.FLOAT_VECTOR, dim=size)
-            index = self._client.prepare_index_params()
-            index.add_index("code", index_type="FLAT", metric_type="IP")
-            self._client.create_collection(
-                self._name,
-                schema=schema,
-                index_params=index,
-                consistency_level="Strong",
-                properties=about,
-            )
+        if self._ask("has_collection"):
+            self._ask("drop_collection")
+        schema = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
+        schema.add_field("number", DataType.INT64, is_primary=True)
+        schema.add_field("code", DataType.FLOAT_VECTOR, dim=size)
+        index = self._client.prepare_index_params()
+        index.add_index("code", index_type="FLAT", metric_type="IP")
+        strong = {"consistency_level": "Strong", "properties": about}
+        self._ask("create_collection", schema=schema, index_params=index, **strong)
 
     def load(self) -> None:
         """Make the server load the codes into memory, ready for searches."""
-        with self._reached():
-            self._client.load_collection(self._name)
+        self._ask("load_collection")
 
     def count(self, begin: int, end: int) -> int:
         """How many of the texts with these numbers the collection holds."""
-        with self._reached():
-            rows = self._client.query(
-                self._name,
-                filter=f"number >= {begin} and number < {end}",
-                output_fields=["count(*)"],
-            )
-        return int(rows[0]["count(*)"])
+        texts = f"number >= {begin} and number < {end}"
+        return int(self._ask("query", filter=texts, output_fields=["count(*)"])[0]["count(*)"])
 
     def add(self, numbers: IntArray, codes: Codes) -> None:
         """Add texts: their numbers (texts,) and their codes (texts, numbers)."""
         for at in range(0, len(numbers), _AT_ONCE):
-            part = slice(at, at + _AT_ONCE)
-            plain = codes[part].astype(np.float32)
-            rows = zip(numbers[part].tolist(), plain, strict=True)
-            with self._reached():
-                self._client.upsert(
-                    self._name, [{"number": number, "code": code} for number, code in rows]
-                )
+            plain = codes[at : at + _AT_ONCE].astype(np.float32)
+            rows = zip(numbers[at : at + _AT_ONCE].tolist(), plain, strict=True)
+            self._ask("upsert", data=[{"number": number, "code": code} for number, code in rows])
 
     def remove(self, numbers: IntArray) -> None:
         """Remove these texts from all further answers."""
         for at in range(0, len(numbers), _AT_ONCE):
-            with self._reached():
-                self._client.delete(self._name, ids=numbers[at : at + _AT_ONCE].tolist())
+            self._ask("delete", ids=numbers[at : at + _AT_ONCE].tolist())
 
     def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
         """(queries, k) twice: the numbers of texts, and their products; k is at most 16,384."""
-        with self._reached():
-            answers = self._client.search(
-                self._name,
-                data=list(queries),
-                anns_field="code",
-                limit=min(k, _MOST),
-                search_params={"metric_type": "IP"},
-                output_fields=["number"],
-            )
+        answers = self._ask(
+            "search",
+            data=list(queries),
+            anns_field="code",
+            limit=min(k, _MOST),
+            search_params={"metric_type": "IP"},
+            output_fields=["number"],
+        )
         numbers = np.full((len(queries), k), -1, np.int64)
         products = np.full((len(queries), k), -np.inf, np.float32)
         for at, hits in enumerate(answers):
@@ -211,13 +193,13 @@ def fill_collection(
             + "; choose another name for the collection, or drop it first"
         )
     if there != about:
-        engine.create(about, read_codes(store, store.manifest.shards[0])["codes"].shape[1])
+        engine.create(about, read_codes(store, store.manifest.shards[0]).codes.shape[1])
     shards = zip(store.manifest.shards, store.begins, store.live_by_shard, strict=False)
     for shard, begin, numbers in shards:
         end = begin + shard.texts
         if engine.count(begin, end) != len(numbers):
             engine.remove(np.setdiff1d(np.arange(begin, end), numbers))
-            engine.add(numbers, read_codes(store, shard)["codes"][numbers - begin])
+            engine.add(numbers, read_codes(store, shard).codes[numbers - begin])
         on_texts(shard.texts)
     engine.close()
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 from zlib import crc32
 
 import numpy as np
@@ -21,18 +21,18 @@ import numpy.typing as npt
 from adhominem.arrays import AnyFloats, Array32, IntArray, Levs, Rows, SparseRows
 from adhominem.errors import OptionError
 from adhominem.index.engine import by_shard, module_in_c, multiplied, row_products
-from adhominem.index.files import Arrays, checked, checked_ends
+from adhominem.index.files import Arrays, InFile, Stored, check_ends, checked
 
 _LARGEST = 127  # of a number in a byte
 _LEVS_WORTH_THREADS = 512
 
 
 @dataclass(frozen=True, eq=False)
-class PackedDense:
+class PackedDense(Stored):
     """Rows (documents, size) of integers from -127 to 127, each with a scale."""
 
-    values: npt.NDArray[np.int8]  # (documents, size)
-    scales: Array32  # (documents,)
+    values: Annotated[npt.NDArray[np.int8], InFile("i1", "texts size")]
+    scales: Annotated[Array32, InFile("f4", "texts")]
 
     @property
     def size(self) -> int:
@@ -66,20 +66,19 @@ class PackedDense:
         """The CRC-32 of a row, continued from that of what comes before it."""
         return crc32(self.values[row].data, before)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays to write."""
-        return {"values": self.values, "scales": self.scales}
-
 
 @dataclass(frozen=True, eq=False)
-class PackedSparse:
+class PackedSparse(Stored):
     """Rows (documents, size) of steps to the next nonzero number, and these numbers."""
 
-    ends: npt.NDArray[np.int64]  # (documents,): where the steps of each row end
-    steps: npt.NDArray[np.unsignedinteger]  # (entries,)
-    values: npt.NDArray[np.int8]  # (entries,): zero where a step is not the last one
-    scales: Array32  # (documents,)
-    size: int
+    ends: Annotated[npt.NDArray[np.int64], InFile("i8", "texts")]  # where the steps of each row end
+    steps: Annotated[npt.NDArray[np.unsignedinteger], InFile("u1 u2", "entries")]
+    values: Annotated[npt.NDArray[np.int8], InFile("i1", "entries")]  # zero: another step follows
+    scales: Annotated[Array32, InFile("f4", "texts")]
+    size: Annotated[int, InFile("i8")]
+
+    def __post_init__(self) -> None:
+        check_ends(self.ends, len(self.values))
 
     @classmethod
     def of(cls, rows: SparseRows) -> PackedSparse:
@@ -177,21 +176,16 @@ class PackedSparse:
         entries = slice(self.ends[row - 1] if row else 0, self.ends[row])
         return crc32(self.values[entries].data, crc32(self.steps[entries].data, before))
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays to write."""
-        names = ("ends", "steps", "values", "scales")
-        return {"size": np.array([self.size])} | {name: getattr(self, name) for name in names}
-
 
 Packed = PackedDense | PackedSparse
 
 
 @dataclass(frozen=True, eq=False)
-class PackedLevs:
+class PackedLevs(Stored):
     """LEVs (documents, lev_size): the part of each member, and the logarithms of lengths."""
 
     parts: tuple[Packed, ...]
-    log_tokens: Array32  # (documents,)
+    log_tokens: Annotated[Array32, InFile("f4", "texts")]
     checks: npt.NDArray[np.uint32] | None = None  # (documents,): as they were written
 
     @classmethod
@@ -236,32 +230,25 @@ class PackedLevs:
             total = part.check(row, total)
         return total
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
         """The arrays to write."""
-        checks = np.array([self.check(row) for row in range(len(self))], np.uint32)
-        named: dict[str, npt.NDArray[Any]] = {"log_tokens": self.log_tokens, "checks": checks}
+        named = super().arrays(prefix)
+        named["checks"] = np.array([self.check(row) for row in range(len(self))], np.uint32)
         for at, part in enumerate(self.parts):
-            named |= {f"part{at}.{name}": array for name, array in part.arrays().items()}
+            named |= part.arrays(f"part{at}.")
         return named
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, count: int) -> PackedLevs:
+    def of_arrays(cls, arrays: Arrays, count: int) -> PackedLevs:
         """Read what `arrays` returned; a ValueError if anything is missing or does not fit."""
         parts: list[Packed] = []
         while f"part{len(parts)}.values" in arrays:
-            begin = f"part{len(parts)}."
-            scales = checked(arrays, f"{begin}scales", "f4", count)
-            if f"{begin}steps" in arrays:
-                values = checked(arrays, f"{begin}values", "i1", None)
-                steps = checked(arrays, f"{begin}steps", "u1 u2", len(values))
-                ends = checked_ends(arrays, f"{begin}ends", count, len(values))
-                size = int(checked(arrays, f"{begin}size", "i8", 1)[0])
-                parts.append(PackedSparse(ends, steps, values, scales, size))
-            else:
-                values = checked(arrays, f"{begin}values", "i1", count, None)
-                parts.append(PackedDense(values, scales))
+            prefix = f"part{len(parts)}."
+            kind = PackedSparse if f"{prefix}steps" in arrays else PackedDense
+            parts.append(kind.from_arrays(arrays, prefix, sizes={"texts": count}))
         checks = checked(arrays, "checks", "u4", count)
-        return cls(tuple(parts), checked(arrays, "log_tokens", "f4", count), checks)
+        sizes = {"texts": count}
+        return cls.from_arrays(arrays, sizes=sizes, parts=tuple(parts), checks=checks)
 
 
 class LevTable:

@@ -18,20 +18,19 @@ always are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
 from adhominem.arrays import Array32, FloatArray, IntArray, Levs, PairRows, joined
 from adhominem.errors import IndexFolderError
 from adhominem.index.approximate import Points, PointTable
 from adhominem.index.codes import Coder, read_coder, read_codes
 from adhominem.index.engine import Engine, Scan, in_threads, largest, row_products
-from adhominem.index.files import checked, naming_damage, read_arrays, read_manifest
+from adhominem.index.files import InFile, Stored, naming_damage, read_arrays, read_manifest
 from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import PackedLevs, packed_and_back
 from adhominem.index.store import Store
@@ -106,7 +105,7 @@ class Searcher:
         if self.coder is None or any(shard.codes is None for shard in store.manifest.shards):
             raise _unfinished(folder)
         shards = [read_codes(store, shard, self.coder) for shard in store.manifest.shards]
-        self._codes = tuple(arrays["codes"] for arrays in shards)  # (texts, numbers) each
+        self._codes = tuple(shard.codes for shard in shards)  # (texts, numbers) each
         self._points = PointTable(shards)
         if engine is None:
             live = store.live_by_shard
@@ -311,15 +310,19 @@ def expected_misses(products: Array32, scores: FloatArray, hits: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Chance:
+class Chance(Stored):
     """Log Bayes factors of texts by different people, in nats, within bounds."""
 
-    texts: int  # of the index then
-    known_authors: bool
-    pairs: FloatArray  # (pairs,)
-    trials: FloatArray  # (trials, hits): of hits by others; _NO_HIT where there were no more
-    ranks: IntArray  # (trials,): of the first hit by the author; 0 if none came up
-    others: IntArray  # (trials,): how many other texts of the author there are
+    texts: Annotated[int, InFile("i8")]  # of the index then
+    known_authors: Annotated[bool, InFile("i8")]
+    pairs: Annotated[FloatArray, InFile("f8", "pairs")]
+    trials: Annotated[FloatArray, InFile("f8", "trials hits")]  # by others; or _NO_HIT
+    ranks: Annotated[IntArray, InFile("i8", "trials")]  # of the first hit by the author, or 0
+    others: Annotated[IntArray, InFile("i8", "trials")]  # other texts of the author
+
+    def __post_init__(self) -> None:
+        if self.texts < 1 or not self.trials.shape[1]:
+            raise ValueError("it was measured on no texts")
 
     def expected(self, log_bayes_factor: float, texts: int) -> tuple[float, str]:
         """The false hits to expect, at least as strong, in a search among this many texts.
@@ -332,25 +335,6 @@ class Chance:
             return a_search * texts / self.texts, "searches"
         share = float((self.pairs >= log_bayes_factor).mean()) if len(self.pairs) else 0.0
         return share * texts, "pairs"
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays to write."""
-        numbers = {"texts": self.texts, "known_authors": int(self.known_authors)}
-        names = ("pairs", "trials", "ranks", "others")
-        return {name: np.array([number]) for name, number in numbers.items()} | {
-            name: getattr(self, name) for name in names
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Chance:
-        """Read what `arrays` returned; a ValueError if anything is missing or does not fit."""
-        texts, known = (int(checked(arrays, n, "i8", 1)[0]) for n in ("texts", "known_authors"))
-        trials = checked(arrays, "trials", "f8", None, None)
-        if texts < 1 or not trials.shape[1]:
-            raise ValueError("it was measured on no texts")
-        pairs = checked(arrays, "pairs", "f8", None)
-        of_trials = (checked(arrays, name, "i8", len(trials)) for name in ("ranks", "others"))
-        return cls(texts, bool(known), pairs, trials, *of_trials)
 
 
 def tail(by_chance: FloatArray, evidence: FloatArray) -> FloatArray:

@@ -9,21 +9,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray, Levs
+from adhominem.arrays import AnyFloats, Array32, BoolArray, FloatArray, IntArray, Levs
 from adhominem.errors import IndexFolderError, OptionError
 from adhominem.index.engine import by_shard
 from adhominem.index.files import (
     MANIFEST,
+    InFile,
     Manifest,
     Shard,
+    Stored,
     Strings,
     check_file,
-    checked,
     damaged,
     naming_damage,
     read_arrays,
@@ -53,46 +54,42 @@ _LARGEST_USUAL = 1 / 3  # share of the texts' passages
 
 
 @dataclass(frozen=True, eq=False)
-class ShardTexts:
+class ShardTexts(Stored):
     """The texts of a shard: their metadata and their LEVs."""
 
     strings: Mapping[str, Strings]  # by name: `STRINGS`, and texts if they are kept, compressed
-    digests: Bytes  # (texts, 16): of their words
-    counted: Bytes  # (texts,): 1 where a LEV is in the sums, 0 of later copies
-    foreign: Bytes  # (texts,): 1 of a text on which no statement is made
     levs: PackedLevs
-    sums: FloatArray  # (lev_size,): of LEVs
+    digests: Annotated[Bytes, InFile("u1", "texts 16")]  # of their words
+    counted: Annotated[
+        Bytes, InFile("u1", "texts")
+    ]  # 1 where a LEV is in the sums, 0 of later copies
+    foreign: Annotated[Bytes, InFile("u1", "texts")]  # 1 of a text on which no statement is made
+    sums: Annotated[AnyFloats, InFile("f4", "lev_size")]  # of LEVs
 
     def __len__(self) -> int:
         return len(self.levs)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self, prefix: str = "") -> dict[str, npt.NDArray[Any]]:
         """The arrays to write."""
-        named = {name: getattr(self, name) for name in ("digests", "counted", "foreign")}
+        named = super().arrays(prefix) | self.levs.arrays()
         for name, strings in self.strings.items():
-            named |= strings.arrays(name)
-        return {**self.levs.arrays(), **named, "sums": self.sums.astype(np.float32)}
+            named |= strings.arrays(f"{name}.")
+        return named
 
     @classmethod
     def read(cls, folder: Path, shard: Shard) -> ShardTexts:
         """The texts of a shard; an IndexFolderError names a file that is damaged."""
         arrays, count = read_arrays(folder, shard.levs), shard.texts
         with naming_damage(folder / shard.levs.name):
-            levs = PackedLevs.from_arrays(arrays, count)
+            levs = PackedLevs.of_arrays(arrays, count)
             if not np.abs(levs.log_tokens).max() <= _MOST_LOG_TOKENS:
                 raise ValueError("it holds a text of more words than there are")
             names = (*STRINGS, "texts") if "texts.ends" in arrays else STRINGS
-            strings = {name: Strings.from_arrays(name, arrays, count) for name in names}
+            sizes = {"texts": count, "lev_size": sum(part.size for part in levs.parts) + 1}
+            strings = {name: Strings.from_arrays(arrays, f"{name}.", sizes=sizes) for name in names}
             if (strings["sketches"].ends % 4).any():
                 raise ValueError("it holds a sketch that is cut off")
-            return cls(
-                strings,
-                checked(arrays, "digests", "u1", count, DIGEST_BYTES),
-                checked(arrays, "counted", "u1", count),
-                checked(arrays, "foreign", "u1", count),
-                levs,
-                checked(arrays, "sums", "f4", sum(part.size for part in levs.parts) + 1),
-            )
+            return cls.from_arrays(arrays, sizes=sizes, strings=strings, levs=levs)
 
     def marks(self, usual: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
         """(texts, _MARKS): the smallest hashes of each sketch, repeated if it has fewer.
@@ -150,11 +147,24 @@ class Store:
         """For each shard, the numbers of its texts that have not been removed."""
         return np.split(self.live, np.searchsorted(self.live, self.begins[1:-1]))
 
+    def strings(self, name: str) -> Iterator[str]:
+        """The ids, authors or topics of all texts, by number."""
+        return chain.from_iterable(shard.strings[name].all() for shard in self.shards)
+
+    def _of_shards(self, name: str, *size: int) -> Bytes:
+        """(numbers, …): the arrays of this name of all shards in one."""
+        none = np.zeros((0, *size), np.uint8)
+        return np.concatenate([none, *(getattr(shard, name) for shard in self.shards)])
+
     @cached_property
     def digests(self) -> Bytes:
         """(numbers, 16): the digest of each text's words."""
-        none = np.zeros((0, DIGEST_BYTES), np.uint8)
-        return np.concatenate([none, *(texts.digests for texts in self.shards)])
+        return self._of_shards("digests", DIGEST_BYTES)
+
+    @cached_property
+    def foreign(self) -> BoolArray:
+        """(numbers,): texts on which no statement is made, being no prose of a known kind."""
+        return np.asarray(self._of_shards("foreign") != 0)
 
     @cached_property
     def shuffled(self) -> IntArray:
@@ -220,23 +230,19 @@ class Store:
     @cached_property
     def ids(self) -> dict[str, int]:
         """The numbers of the live texts, by their ids."""
-        numbers: dict[str, int] = {}
-        for begin, shard in zip(self.begins.tolist(), self.shards, strict=False):
-            alive = self.alive[begin : begin + len(shard)].tolist()
-            rows = zip(shard.strings["ids"].all(), alive, strict=True)
-            numbers.update((id, at) for at, (id, counts) in enumerate(rows, begin) if counts)
-        return numbers
+        ids = list(self.strings("ids"))
+        return {ids[number]: number for number in self.live.tolist()}
 
     @cached_property
-    def accounts(self) -> npt.NDArray[np.int64]:
-        """(numbers,): the account of each text as a number; an unknown author is a new account."""
-        known: dict[str, int] = {}
-        accounts = np.arange(self.numbers, dtype=np.int64)
-        for begin, shard in zip(self.begins, self.shards, strict=False):
-            for at, author in enumerate(shard.strings["authors"].all()):
-                if author:
-                    accounts[begin + at] = known.setdefault(author, int(begin) + at)
-        return accounts
+    def accounts(self) -> IntArray:
+        """(numbers,): the account of each text, as the number of its first text.
+
+        An author is an account, and so is a text whose author is not known.
+        """
+        first: dict[str, int] = {}
+        numbered = enumerate(self.strings("authors"))
+        owners = [first.setdefault(author, at) if author else at for at, author in numbered]
+        return np.array(owners, np.int64)
 
     @property
     def has_authors(self) -> bool:
@@ -267,13 +273,6 @@ class Store:
     def account(self, number: int) -> str:
         """The author of a text, or its id where that is unknown."""
         return self.author(number) or self.id(number)
-
-    @cached_property
-    def foreign(self) -> BoolArray:
-        """(numbers,): texts on which no statement is made, being no prose of a known kind."""
-        return np.concatenate(
-            [np.zeros(0, dtype=bool), *(shard.foreign != 0 for shard in self.shards)]
-        )
 
     def text(self, number: int) -> str | None:
         """The text itself, if the index keeps texts."""
@@ -355,11 +354,11 @@ class Store:
         if count < FEWEST:
             return None
         sums = np.sum([np.asarray(shard.sums, np.float64) for shard in self.shards], axis=0)
-        there = np.concatenate([shard.counted != 0 for shard in self.shards])
-        wanted = np.zeros(self.numbers, bool)
-        wanted[self.distinct] = True
-        for sign, chosen in ((-1, there & ~wanted), (1, wanted & ~there)):
-            numbers = np.flatnonzero(chosen)
+        counted = (self._of_shards("counted") != 0).astype(np.int64)
+        wanted = np.zeros(self.numbers, np.int64)
+        wanted[self.distinct] = 1
+        for sign in (-1, 1):
+            numbers = np.flatnonzero(wanted - counted == sign)
             for at in range(0, len(numbers), _AT_ONCE):
                 sums = sums + sign * sum_of(self.levs(numbers[at : at + _AT_ONCE]))
         cohort = self.levs(self.distinct[:COHORT])

@@ -17,11 +17,13 @@ QUESTIONS = {
     "cluster": ("HowManyWriters", "How many people wrote these texts, and who wrote what?"),
     "contrast": ("WhatDiffers", "What sets one person's texts apart from another's?"),
     "search": ("WhoElse", "Which texts of an index may be by the author of a text?"),
+    "link": ("WhichAccounts", "Which accounts of an index may be one person?"),
 }
+_FOLDERS = {"link": "search"}  # of questions that share one
 
 
 def question_of(name: str) -> type[Question]:
     """The question of this name, whose module is loaded now."""
-    module = import_module(f"adhominem.questions.{name}.ask")
+    module = import_module(f"adhominem.questions.{_FOLDERS.get(name, name)}.ask")
     question: type[Question] = getattr(module, QUESTIONS[name][0])
     return question

@@ -67,7 +67,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     others = [{"author": id[-1], "text": made_up(("other", id))} for id in ids]
     write_lines(folder / "others.jsonl", others)
     (folder / "scale.json").write_text('[[0, "weak support"], [1, "support"]]', "utf-8")
-    for end in ("partial", "digests", "settings.json"):
+    for end in ("partial", "digests"):
         write_lines(folder / f"out.jsonl.{end}", pairs[:3])
     monkeypatch.chdir(folder)
     return folder
@@ -231,13 +231,13 @@ def test_no_command_writes_onto_what_it_reads(
         assert Path(given).name in message
 
 
-@pytest.mark.parametrize("end", ["partial", "digests", "settings.json"])
+@pytest.mark.parametrize("end", ["partial", "digests"])
 @pytest.mark.parametrize("role", ["input", "population"])
 def test_predict_keeps_its_own_files_off_what_it_reads(
     end: str, role: str, folder: Path, small_run: SmallRun
 ) -> None:
     given = f"out.jsonl.{end}"
-    for other in {"partial", "digests", "settings.json"} - {end}:
+    for other in {"partial", "digests"} - {end}:
         (folder / f"out.jsonl.{other}").unlink()
     (folder / "link.jsonl").symlink_to(given)
     before = snapshot(folder)

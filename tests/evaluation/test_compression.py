@@ -10,7 +10,7 @@ from baseline_pairs import COMMON, made_up_pairs, pair, truth
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adhominem.evaluation.baselines import Compression, cross_entropy
+from adhominem.evaluation.baselines import cross_entropies, cross_entropy, run_baseline
 from adhominem.evaluation.pan import best_delta
 from adhominem.score.decision import probability_same_author, without_weak_answers
 
@@ -55,21 +55,21 @@ def test_a_text_that_is_no_surprise_costs_next_to_nothing_and_noise_costs_all_it
 
 def test_the_two_cross_entropies_of_a_pair_are_both_ways() -> None:
     first, second = made_up_text(COMMON[:8], 0, 200), made_up_text(COMMON, 1, 300)
-    result = Compression(order=3).cross_entropies([pair(first.decode(), second.decode())])
+    result = cross_entropies([pair(first.decode(), second.decode())], order=3)
     expected = [[cross_entropy(first, second, 3), cross_entropy(second, first, 3)]]
     np.testing.assert_array_equal(result, expected)
 
 
 def test_several_processes_find_what_one_finds_in_the_same_order() -> None:
     pairs = made_up_pairs(37)  # not a multiple of what a worker gets at once
-    alone = Compression().cross_entropies(pairs)
-    np.testing.assert_array_equal(Compression(jobs=2).cross_entropies(pairs), alone)
+    alone = cross_entropies(pairs)
+    np.testing.assert_array_equal(cross_entropies(pairs, jobs=2), alone)
     assert len(np.unique(alone)) > 37
 
 
 def test_answers_near_one_half_are_left_open_as_is_best_for_the_training_pairs() -> None:
     train = made_up_pairs(60, words=30)
-    said = Compression().fit(train).predict(train)
+    said = run_baseline("compression", train, train)
     assert said.log_bayes_factor is not None
     probability = probability_same_author(said.log_bayes_factor)
     delta = best_delta(probability, truth(train))

@@ -13,18 +13,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from adhominem.errors import MissingExtraError, OptionError
+from adhominem.errors import MissingExtraError
 from adhominem.evaluation.answers import Answers, answers_from
-from adhominem.evaluation.figure_style import range_of, shorten, system_styles
+from adhominem.evaluation.figure_style import shorten, system_styles
 from adhominem.evaluation.figures import (
     FIGURES,
-    draw_cross_entropy,
-    draw_det,
     draw_entropy_curves,
-    draw_histograms,
-    draw_pav,
-    draw_reliability,
-    draw_roc,
     pictures,
 )
 from adhominem.evaluation.likelihood_ratio import (
@@ -90,7 +84,7 @@ def texts(drawn: Any) -> list[str]:
 def test_every_figure_draws_with_labels_and_nothing_is_clipped_or_covered(
     stem: str, systems: list[Answers]
 ) -> None:
-    drawn = FIGURES[stem].draw(systems)
+    drawn = FIGURES[stem].of(systems)
     whole = drawn.bbox.padded(1)
     (legend,) = [legend for part in drawn.subfigs for legend in part.legends]
     labels = [text for part in drawn.subfigs for text in part.texts]
@@ -103,30 +97,11 @@ def test_every_figure_draws_with_labels_and_nothing_is_clipped_or_covered(
     for axes in drawn.axes:
         assert not axes.get_tightbbox().overlaps(legend.get_window_extent())
         assert axes.get_window_extent().width > whole.width / 4  # the labels leave room for it
-    if stem in ("histograms", "pav"):
-        note = range_of(systems).note
-        assert note in "".join(texts(drawn))
-    if len(systems) > 1 and stem != "histograms":
+    if len(systems) > 1:
         shown = [text.get_text() for text in legend.get_texts()]
         assert [line.split(" (AUC")[0].split(" (EER")[0] for line in shown[: len(systems)]] == [
             look.name for look in system_styles(systems)
         ]
-
-
-def test_what_lies_at_the_rim_is_said() -> None:
-    assert range_of(ONE).note == ""
-    assert range_of(INFINITE).note.startswith(
-        "At the rim: 8 of 60 Bayes factors, infinite (values of"
-    )
-    few = made_up(pairs=100)
-    for values, end in (
-        ([0.5, 0.0], "infinite (values of exactly 0 or 1)"),
-        ([1e-200, 1e-99], "beyond this range"),
-        ([1e-200, 0], "beyond this range;\n1 of them infinite (values of exactly 0 or 1)"),
-    ):
-        value, same = np.append(few.value, values), np.append(few.same_author, [False, False])
-        note = range_of([answers_from("far off", value, None, same)]).note
-        assert note == f"At the rim: {1 if 0.5 in values else 2} of 102 Bayes factors, {end}"
 
 
 def test_ten_systems_differ_in_colour_or_line_and_neighbours_in_both() -> None:
@@ -153,25 +128,13 @@ def test_names_alike_in_print_are_numbered_and_long_ones_keep_both_ends() -> Non
     assert shorten("a\x00\ud800b") == "ab"
 
 
-def test_the_range_holds_few_pairs_all_and_of_many_all_but_those_far_off() -> None:
-    few = range_of(ONE)
-    values = ONE[0].log_bayes_factor / np.log(10)
-    assert few.low <= values.min() <= values.max() <= few.high
-    assert not few.note
-    assert few.low < -1 < 1 < few.high
-    far = answers_from("", np.append(np.linspace(0.1, 0.9, 999), 1e-99), None, np.arange(1000) > 9)
-    assert range_of([far]).low > -10
-    nothing = range_of(THREE[2:])
-    assert nothing.low < -1 < 1 < nothing.high
-
-
 def curves(axes: Any) -> list[tuple[list[float], list[float]]]:
     return [(list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines]
 
 
 def test_the_roc_curve_has_a_point_a_threshold_and_the_area_of_the_auc() -> None:
     answers = made_up(certain=8)
-    (axes,) = draw_roc([answers]).axes
+    (axes,) = FIGURES["roc"].of([answers]).axes
     x, y = curves(axes)[1]  # after the diagonal
     same = answers.same_author
     slow = [
@@ -185,7 +148,7 @@ def test_the_roc_curve_has_a_point_a_threshold_and_the_area_of_the_auc() -> None
 
 def test_the_det_plot_marks_the_equal_error_rate_and_says_it() -> None:
     answers = made_up(pairs=400)
-    drawn = draw_det([answers])
+    drawn = FIGURES["det"].of([answers])
     (axes,) = drawn.axes
     rate = equal_error_rate(answers.log_bayes_factor, answers.same_author)
     mark = NormalDist().inv_cdf(rate)
@@ -196,7 +159,7 @@ def test_the_det_plot_marks_the_equal_error_rate_and_says_it() -> None:
 
 def test_the_reliability_diagram_shows_each_bin_and_its_pairs() -> None:
     systems = TEN[-2:]
-    above, below = draw_reliability(systems).axes
+    above, below = FIGURES["reliability"].of(systems).axes
     for at, answers in enumerate(systems):
         means, shares, counts = reliability(answers.value, answers.same_author)
         assert curves(above)[at + 1] == (list(means), list(shares))
@@ -205,7 +168,7 @@ def test_the_reliability_diagram_shows_each_bin_and_its_pairs() -> None:
 
 def test_the_cross_entropy_at_even_odds_is_cllr_and_after_pav_cllr_min() -> None:
     answers = made_up()
-    (axes,) = draw_cross_entropy([answers]).axes
+    (axes,) = FIGURES["cross_entropy"].of([answers]).axes
     given, best, neutral = curves(axes)
     middle = given[0].index(0)
     scores = answers.log_bayes_factor, answers.same_author
@@ -218,7 +181,7 @@ def test_the_cross_entropy_at_even_odds_is_cllr_and_after_pav_cllr_min() -> None
 
 
 def test_an_infinite_cross_entropy_stands_at_the_rim_and_is_said() -> None:
-    drawn = draw_cross_entropy(THREE)
+    drawn = FIGURES["cross_entropy"].of(THREE)
     as_given, after = drawn.axes
     marks = [line for line in as_given.lines if line.get_marker() == "^"]
     assert len(marks) == 2  # two of the systems have a wrong 0
@@ -227,39 +190,11 @@ def test_an_infinite_cross_entropy_stands_at_the_rim_and_is_said() -> None:
     assert any("infinite at every prior" in text for text in texts(drawn))
 
 
-def test_the_pav_plot_rises_and_marks_its_infinite_ends() -> None:
-    (axes,) = draw_pav([made_up()]).axes
-    x, y = curves(axes)[1]
-    assert (np.diff(x) >= 0).all()
-    assert (np.diff(y) >= 0).all()
-    marks = {line.get_marker(): line.get_ydata() for line in axes.lines[2:]}
-    low, high = axes.get_ylim()
-    assert set(marks["^"]) == {high}
-    assert set(marks["v"]) == {low}
-
-
-def test_the_bars_of_a_class_sum_to_all_of_it() -> None:
-    for answers in (made_up(), made_up(certain=20), made_up(certain=60)):
-        (axes,) = draw_histograms([answers]).axes
-        inside = [
-            sum(patch.get_data().values) for patch in axes.patches if hasattr(patch, "get_data")
-        ]
-        beyond = [sum(bar.get_height() for bar in bars) for bars in axes.containers]
-        same, different = inside[::2]  # each is drawn twice: filled, and its outline
-        assert same + beyond[0] == pytest.approx(100)
-        assert different + beyond[1] == pytest.approx(100)
-
-
 @pytest.mark.parametrize("stem", FIGURES)
 def test_a_set_of_one_class_is_no_error(stem: str) -> None:
-    drawn = FIGURES[stem].draw([in_classes(6, 0)])
+    drawn = FIGURES[stem].of([in_classes(6, 0)])
     said = " ".join(texts(drawn))
-    assert ("Nothing to draw" in said) == (stem in ("roc", "det", "cross_entropy", "pav"))
-
-
-def test_no_system_is_an_error() -> None:
-    with pytest.raises(OptionError, match="no system to draw"):
-        draw_roc([])
+    assert ("Nothing to draw" in said) == (stem in ("roc", "det", "cross_entropy"))
 
 
 def test_pictures_are_png_and_svg_and_the_same_bytes_whoever_draws_them() -> None:
@@ -287,7 +222,7 @@ def test_every_figure_has_a_title_and_one_sentence_on_how_to_read_it() -> None:
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"\.\[evaluate\]"):
-        draw_roc([made_up()])
+        FIGURES["roc"].of([made_up()])
 
 
 def test_matplotlib_is_loaded_by_the_first_figure_and_pyplot_never() -> None:
@@ -299,7 +234,7 @@ from adhominem.evaluation import figure_style, figures
 from adhominem.evaluation.answers import answers_from
 assert "matplotlib" not in sys.modules
 systems = [answers_from("", np.array([0.2, 0.6]), None, np.array([False, True]))]
-figure_style.svg_of(figures.draw_roc(systems))
+figure_style.svg_of(figures.FIGURES["roc"].of(systems))
 assert "matplotlib.pyplot" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from adhominem.evaluation.likelihood_ratio import (
     calibration_errors,
     cllr,
-    cllr_cal,
     cllr_min,
     empirical_cross_entropy,
     equal_error_rate,
-    misleading_evidence,
+    measure_evidence,
     reliability,
 )
 from adhominem.score.decision import probability_same_author
@@ -33,6 +32,10 @@ infinite = st.one_of(factors, st.sampled_from([-math.inf, math.inf]))
 def of_both_classes(values: st.SearchStrategy[float], most: int = 30) -> st.SearchStrategy[Items]:
     pairs = st.lists(st.tuples(values, st.booleans()), min_size=2, max_size=most)
     return pairs.filter(lambda items: len({same for _, same in items}) == 2)
+
+
+def cllr_cal(values: np.ndarray, same: np.ndarray) -> float:
+    return measure_evidence(values, same)["cllr_cal"]
 
 
 def arrays(items: Items) -> tuple[np.ndarray, np.ndarray]:
@@ -259,20 +262,18 @@ def test_true_likelihood_ratios_cost_next_to_nothing_but_what_cannot_be_taken_aw
 def test_misleading_evidence_is_counted_pair_by_pair(items: Items) -> None:
     same = [factor for factor, is_same in items if is_same]
     different = [factor for factor, is_same in items if not is_same]
-    assert misleading_evidence(*arrays(items)) == pytest.approx(
-        {
-            "misleading_same": sum(factor < 0 for factor in same) / len(same),
-            "misleading_different": sum(factor > 0 for factor in different) / len(different),
-            "strongly_misleading_same": sum(factor < -math.log(100) for factor in same) / len(same),
-            "strongly_misleading_different": sum(factor > math.log(100) for factor in different)
-            / len(different),
-        }
-    )
+    measured = measure_evidence(*arrays(items))
+    for ending, factor in (("", 1), ("_10", 10), ("_100", 100)):
+        wrong = sum(value < -math.log(factor) for value in same) / len(same)
+        assert measured[f"misleading_same{ending}"] == pytest.approx(wrong)
+        wrong = sum(value > math.log(factor) for value in different) / len(different)
+        assert measured[f"misleading_different{ending}"] == pytest.approx(wrong)
 
 
-def test_evidence_that_says_nothing_misleads_nobody() -> None:
-    result = misleading_evidence(np.zeros(4), np.array([True, True, False, False]))
-    assert set(result.values()) == {0}
+def test_evidence_that_says_nothing_misleads_nobody_and_costs_all() -> None:
+    result = measure_evidence(np.zeros(4), np.array([True, True, False, False]))
+    assert {value for name, value in result.items() if "misleading" in name} == {0}
+    assert (result["cllr"], result["eer"]) == (pytest.approx(1), 0.5)
 
 
 probabilities = st.one_of(st.floats(0, 1), st.integers(0, 10).map(lambda tenth: tenth / 10))

@@ -83,6 +83,8 @@ def test_every_measure_is_that_of_its_own_function(items: list[Item], given: boo
     value, factors, same = answers.value, answers.log_bayes_factor, answers.same_author
     expected, largest = likelihood_ratio.calibration_errors(value, same)
     cost, least = likelihood_ratio.cllr(factors, same), likelihood_ratio.cllr_min(factors, same)
+    misleading = likelihood_ratio.misleading_shares(factors, same)
+    strongly = likelihood_ratio.misleading_shares(factors, same, math.log(100))
     result = measure(answers)
     assert list(result) == list(MEASURES)
     assert all(type(value) is float for value in result.values())
@@ -104,7 +106,10 @@ def test_every_measure_is_that_of_its_own_function(items: list[Item], given: boo
             "eer": likelihood_ratio.equal_error_rate(factors, same),
             "ece": expected,
             "mce": largest,
-            **likelihood_ratio.misleading_evidence(factors, same),
+            "misleading_same": misleading[0],
+            "misleading_different": misleading[1],
+            "strongly_misleading_same": strongly[0],
+            "strongly_misleading_different": strongly[1],
         },
         abs=1e-12,
     )

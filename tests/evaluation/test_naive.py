@@ -13,7 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem.errors import EmptyTextError
-from adhominem.evaluation.baselines import GRID, Naive, answers, best_thresholds
+from adhominem.evaluation.baselines import (
+    GRID,
+    answers,
+    best_thresholds,
+    run_baseline,
+    tf_idf_cosines,
+)
 from adhominem.evaluation.pan import overall_2020
 
 pytest.importorskip("sklearn")
@@ -87,22 +93,23 @@ def slow_cosine(first: str, second: str, training: list[str], size: int) -> floa
 def test_the_cosine_is_that_of_counting_by_hand(size: int) -> None:
     train, test = made_up_pairs(6, words=20), made_up_pairs(5, words=20, seed="others")
     texts = [document.text for pair in train for document in (pair.first, pair.second)]
-    naive = Naive(ngram_size=size, features=100_000).fit(train)
+    _, cosines = tf_idf_cosines(train, test, size=size, most=100_000)
     expected = [slow_cosine(pair.first.text, pair.second.text, texts, size) for pair in test]
-    np.testing.assert_allclose(naive.cosine(test), expected)
+    np.testing.assert_allclose(cosines, expected)
 
 
 def test_only_the_most_frequent_ngrams_count() -> None:
     train = [pair("abab abab", "abab", same_author=True), pair("abab", "wxyz", same_author=False)]
-    everything, one = Naive(ngram_size=2).fit(train), Naive(ngram_size=2, features=1).fit(train)
     test = [pair("ab wx", "ab yz"), pair("wxyz", "wxyz")]
-    assert 0 < everything.cosine(test)[0] < 1
-    np.testing.assert_allclose(everything.cosine(test)[1], 1)
-    np.testing.assert_allclose(one.cosine(test), [1, 0])  # "ab", and nothing that is known
+    _, everything = tf_idf_cosines(train, test, size=2)
+    _, one = tf_idf_cosines(train, test, size=2, most=1)
+    assert 0 < everything[0] < 1
+    np.testing.assert_allclose(everything[1], 1)
+    np.testing.assert_allclose(one, [1, 0])  # "ab", and nothing that is known
 
 
 def test_texts_too_short_to_learn_from_are_refused() -> None:
     train = [pair("abc", "abd", same_author=True), pair("abc", "xyz", same_author=False)]
     with pytest.raises(EmptyTextError, match="no training text has 4 characters in a row"):
-        Naive().fit(train)
-    assert Naive(ngram_size=3).fit(train).predict(train).value[0] < 0.5
+        run_baseline("naive", train, train)
+    assert tf_idf_cosines(train, train, size=3)[0][0] < 0.5

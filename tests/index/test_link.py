@@ -98,7 +98,7 @@ def test_rows_for_people_have_room_for_a_decision(
     lines = (tmp_path / "links.jsonl").read_text("utf-8").splitlines()
     assert json.loads(lines[0])["first"] == rows[0]["first"]
     assert "not that they are one person" in (tmp_path / "links.html").read_text("utf-8")
-    with pytest.raises(OptionError, match="no known ending"):
+    with pytest.raises(OptionError, match=r"is not a \.csv, \.jsonl or \.html file"):
         link_index(two_names, model=mixed_folder, output=tmp_path / "links.xlsx")
     with pytest.raises(OptionError, match="rate"):
         link_index(two_names, model=mixed_folder, rate=0)

@@ -14,9 +14,11 @@ import adhominem
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.evaluation.answers import load_systems, load_truth, read_groups, write_answers
 from adhominem.evaluation.baselines import run_baseline
+from adhominem.evaluation.figures import Entropies
 from adhominem.evaluation.measures import Evaluation, evaluate
 from adhominem.evaluation.pan import PairScores, summarise
 from adhominem.jobs.run import PairSets, read_pair_sets
+from adhominem.questions.evaluate.page import write_evaluation
 from adhominem.questions.predict.files import predict
 from adhominem.text.files import check_not_read, noting_inputs, real_path
 from adhominem.text.pan import Pair
@@ -97,9 +99,6 @@ def evaluate_files(
                 for system in systems
             ]
         if output is not None:  # draws figures, which takes matplotlib
-            from adhominem.evaluation.figures import Entropies
-            from adhominem.questions.evaluate.page import write_evaluation
-
             entropies = Entropies.read(Path(training)) if training else None
             write_evaluation(evaluations, systems, output, adhominem.__version__, entropies)
     return Evaluations(tuple(evaluations), warnings)

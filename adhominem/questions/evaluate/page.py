@@ -1,6 +1,7 @@
-"""The folder that `adhominem evaluate -o` writes: figures, numbers, and a page with all of them.
+"""What `adhominem evaluate` and `table` show: on a terminal, and in the folder that `-o` names.
 
-The page is a single HTML file that fetches nothing.
+The folder has figures, numbers, and a page with all of them: a single HTML file that fetches
+nothing.
 """
 
 from __future__ import annotations
@@ -8,21 +9,26 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.figures import Entropies, Picture, pictures
 from adhominem.evaluation.measures import MEASURES, Evaluation
+from adhominem.questions.question import Table
 from adhominem.records import strict_json, with_schema
 from adhominem.render.drawing_png import drawing_png
 from adhominem.render.templates import asset, render_page
 from adhominem.render.tippett import tippett
 from adhominem.text.writing import write_folder, write_whole
 
+if TYPE_CHECKING:
+    from adhominem.questions.evaluate.files import ScoreTable
+
 _OF_PARTS = ("auc", "c@1", "overall_2021", "cllr", "eer")  # the measures of parts of the set
+_OF_TABLE_2 = ("auc", "c@1", "f05u_2020", "f1", "overall_2020", "distance_auc")
 _XMLNS = 'xmlns="http://www.w3.org/2000/svg"'  # a file needs it, on a page it would be noise
 _TIPPETT = (
     "Each curve gives the share of pairs with at least this Bayes factor: at the line at 0, that "
@@ -31,6 +37,54 @@ _TIPPETT = (
 )
 _PIECES = re.compile(r"[^-_./\\\s]{0,15}[-_./\\\s]|[^-_./\\\s]{1,16}")
 _COUNT = re.compile(r"([\d,]+) ")  # of pairs or values, at the beginning of a remark
+
+
+def evaluation_lines(evaluations: Sequence[Evaluation]) -> Iterator[str | Table]:
+    """All measures, and some of the parts of the set, for a terminal."""
+    first = evaluations[0]
+    yield Table(
+        f"{first.pairs:,} pairs, {first.same_author:,} of them by the same author",
+        ["", *(system.name for system in evaluations)],
+        [
+            [measure.title, *(_with_interval(system, name) for system in evaluations)]
+            for name, measure in MEASURES.items()
+        ],
+    )
+    for part in first.groups:
+        groups = [(system.name, system.groups[part]) for system in evaluations]
+        yield Table(
+            part,
+            ["", "pairs", *(MEASURES[name].title for name in _OF_PARTS)],
+            [
+                [name, group.pairs, *(f"{group.measures[name]:.3f}" for name in _OF_PARTS)]
+                for name, group in groups
+            ],
+        )
+    for remark in dict.fromkeys(line for system in evaluations for line in system.remarks):
+        yield f"Note: {remark}."
+    if first.intervals:
+        times = f"{first.resampled} {first.resamples:,} times"
+        yield f"In brackets: 95% intervals, by resampling {times}."
+
+
+def _with_interval(evaluation: Evaluation, name: str) -> str:
+    interval = evaluation.intervals.get(name)
+    shown = f"{evaluation.measures[name]:.3f}"
+    return shown if interval is None else f"{shown} ({interval[0]:.3f}-{interval[1]:.3f})"
+
+
+def table_lines(scored: ScoreTable) -> Iterator[str | Table]:
+    """The paper's Table 2, a pair set at a time, for a terminal."""
+    for pair_set, pairs in {row.pair_set: row.pairs for row in scored.rows}.items():
+        rows = [row for row in scored.rows if row.pair_set == pair_set]
+        yield Table(
+            f"{pair_set}: {pairs:,} pairs",
+            ["model", *_OF_TABLE_2],
+            [[row.model, *(f"{row.scores[name]:.3f}" for name in _OF_TABLE_2)] for row in rows],
+        )
+    bare = dict.fromkeys(row.model for row in scored.rows if not row.calibrated)
+    if bare:
+        yield f"Not calibrated: {', '.join(bare)}."
 
 
 def write_evaluation(

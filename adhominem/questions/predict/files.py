@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
-from itertools import chain, compress, islice
-from operator import not_
+from itertools import chain, islice
 from pathlib import Path
 
 from adhominem.arrays import BoolArray, Levs, joined
@@ -113,7 +112,11 @@ def predict(
         relevant, digest = None, None
         if population is not None:
             unread = stack.enter_context(_listed_once(skipped))
-            relevant, digest = _population(population, levs, verifier, unread, watch)
+            with watch("population") as on_documents:
+                relevant = read_population(
+                    population, levs, verifier=verifier, skipped=unread, on_documents=on_documents
+                )
+            digest = levs.digest.hexdigest()
         if isinstance(cases, str | Path):
             read = pair_rows if input_format == "pan20" else problem_rows
             on_bytes = stack.enter_context(watch("answering", size, "bytes"))
@@ -131,16 +134,18 @@ def predict(
         rest: Iterator[Case] = stop_or_skip(with_unique_ids(chain(first_case, cases)), skipped)
         taken_out: list[tuple[str, int]] = []
         batches = _begun(rest, partial, levs, relevant, taken_out)
-        for batch in begun_ahead(batches, levs.ahead):
-            encoded = list(levs.of(batch.new, skipped))
-            partial.recognise([*batch.answered, *(case for case, _ in encoded)])
-            factors = _factors(verifier, encoded, levs.no_statement(batch.new), relevant)
-            stated = {case: factor for case, factor in factors.items() if factor is not None}
+        for batch, new in begun_ahead(batches, levs.ahead):
+            encoded = list(levs.of(new, skipped))
+            answered = [case for case, digest in batch if digest in partial]
+            partial.recognise([*answered, *(case for case, *_ in encoded)])
+            factors = _factors(verifier, encoded, relevant)
+            stated = {id: factor for id, factor in factors.items() if factor is not None}
             probability = probability_same_author([*stated.values()], prior_same_author)
             values = without_weak_answers(probability, delta).tolist()
-            pairs = zip(values, stated.values(), strict=True)
-            answers = dict.fromkeys(factors) | dict(zip(stated, pairs, strict=True))
-            partial.add(batch.cases, batch.digests, answers)
+            answers = dict.fromkeys(factors) | dict(
+                zip(stated, zip(values, stated.values(), strict=True), strict=True)
+            )
+            partial.add(batch, answers)
         partial.finish()
     calibrated = verifier.calibration is not None
     names, changed = verifier.genre_names, verifier.changed
@@ -179,79 +184,50 @@ def _listed_once(skipped: list[InputError] | None) -> Iterator[list[InputError] 
             skipped += [error for error in unread if str(error) not in listed]
 
 
-def _population(
-    path: str | Path,
-    levs: _Levs,
-    verifier: Verifier,
-    unread: list[InputError] | None,
-    watch: Watch,
-) -> tuple[Population, str]:
-    """The population, and a digest of all its texts."""
-    digest = sha256()
-
-    def encode(documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-        for document in documents:
-            digest.update(_key(document))
-        return levs.encode(documents)
-
-    encode.ahead = levs.ahead  # type: ignore[attr-defined]
-    with watch("population") as on_documents:
-        population = read_population(
-            path, encode, verifier=verifier, skipped=unread, on_documents=on_documents
-        )
-    return population, digest.hexdigest()
-
-
-@dataclass(frozen=True)
-class _Batch:
-    """A batch of cases from the input."""
-
-    cases: list[Case]
-    digests: list[bytes]
-    answered: list[Case]  # those that an earlier run has answered
-    new: list[Case]  # the others, without the passages that their sides share
-
-
 def _begun(
     cases: Iterator[Case],
     partial: PartialAnswers,
     levs: _Levs,
     population: Population | None,
     taken_out: list[tuple[str, int]],
-) -> Iterator[_Batch]:
-    """The cases in batches whose new texts are being encoded."""
+) -> Iterator[tuple[list[tuple[Case, bytes]], list[Case]]]:
+    """Batches of cases with their digests, and the new ones, whose texts are being encoded.
+
+    These lack the passages that their sides share.
+    """
     recurring = None if population is None else population.recurring
-    while batch := list(islice(cases, _CASES_AT_ONCE)):
-        digests = [digest_of(case) for case in batch]
-        known = [digest in partial for digest in digests]
+    while batch := [(case, digest_of(case)) for case in islice(cases, _CASES_AT_ONCE)]:
         new = []
-        for whole in compress(batch, map(not_, known)):
-            case, taken = without_shared_passages(whole, recurring)
-            new.append(case)
-            taken_out.extend(taken)
+        for whole, digest in batch:
+            if digest not in partial:
+                case, taken = without_shared_passages(whole, recurring)
+                new.append(case)
+                taken_out.extend(taken)
         levs.begin(_side_texts(new))
-        yield _Batch(batch, digests, list(compress(batch, known)), new)
+        yield batch, new
 
 
 def _factors(
-    verifier: Verifier,
-    encoded: Sequence[tuple[Case, tuple[Levs, Levs]]],
-    without_statement: set[str],
-    population: Population | None,
+    verifier: Verifier, encoded: Sequence[_Encoded], population: Population | None
 ) -> dict[str, float | None]:
     """The log Bayes factor of each case by its id; None where no statement is made."""
-    factors: dict[str, float | None] = {case.id: None for case, _ in encoded}
-    stated = [(case.id, levs) for case, levs in encoded if case.id not in without_statement]
+    factors: dict[str, float | None] = {case.id: None for case, *_ in encoded}
+    stated = [row for row in encoded if row[3]]
     if stated:
-        first, second = zip(*(levs for _, levs in stated), strict=True)
+        cases, first, second, _ = zip(*stated, strict=True)
         scored = verifier.scorer(first, second, population)
-        rows = zip(stated, scored.log_bayes_factor.tolist(), scored.two_genres, strict=True)
-        factors |= {id: None if two_genres else factor for (id, _), factor, two_genres in rows}
+        rows = zip(cases, scored.log_bayes_factor.tolist(), scored.two_genres, strict=True)
+        factors |= {case.id: None if two_genres else value for case, value, two_genres in rows}
     return factors
 
 
+_Lev = Levs | InputError  # (1, lev_size), or why there is none
+# A case, the LEVs of its two sides, and whether a statement is made on all texts.
+_Encoded = tuple[Case, Levs, Levs, bool]
+
+
 class _Levs:
-    """A cache of LEVs: each text is encoded once as long as it is cached."""
+    """An `EncoderPool` that encodes each text once as long as it is kept."""
 
     def __init__(
         self,
@@ -261,18 +237,26 @@ class _Levs:
     ) -> None:
         self._encode, self._no_statement_on = encode, no_statement_on
         self._most_bytes = most_bytes
-        self.ahead = encode.ahead
         self._bytes = 0  # of those that are kept
-        self._kept: OrderedDict[bytes, Levs | InputError] = OrderedDict()
-        # Those that are being encoded, in order, and where each will be.
-        self._begun: OrderedDict[bytes, Iterator[Levs | InputError]] = OrderedDict()
-        self._foreign: dict[
-            bytes, bool
-        ] = {}  # of those that are kept: whether no statement is made
+        # LEVs or why there is none, and whether no statement is made on the text.
+        self._kept: OrderedDict[bytes, tuple[_Lev, bool]] = OrderedDict()
+        # Texts that are being encoded, in order, and where the LEV of each will be.
+        self._begun: OrderedDict[bytes, tuple[Document, Iterator[_Lev]]] = OrderedDict()
+        self.ahead = encode.ahead
         self.encoded = 0
+        self.digest = sha256()  # of the texts that it was called with
+
+    def __call__(self, documents: Sequence[Document]) -> Iterator[_Lev]:
+        """The LEV of each document, or its error; encoding starts now, results come later."""
+        for key in self.begin(documents):
+            self.digest.update(key)
+        return (lev for lev, _ in self._waited_for(documents))
+
+    def written(self) -> None:
+        """Nothing: what was encoded is written with the answers."""
 
     def begin(self, documents: Sequence[Document]) -> list[bytes]:
-        """Start to encode the documents that are new to the cache; the keys of all are returned."""
+        """Start to encode the documents that are not kept; the keys of all are returned."""
         keys = [_key(document) for document in documents]
         new = {
             key: document
@@ -280,55 +264,39 @@ class _Levs:
             if key not in self._kept and key not in self._begun
         }
         if new:
-            self._begun |= dict.fromkeys(new, self._encode(list(new.values())))
+            levs = self._encode(list(new.values()))
+            self._begun |= {key: (document, levs) for key, document in new.items()}
             self.encoded += len(new)
         return keys
 
-    def encode(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
-        """The LEV of each document, or its error; encoding starts now, results come later."""
-        self.begin(documents)
-        return self._waited_for(documents)
-
-    def _waited_for(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
+    def _waited_for(self, documents: Sequence[Document]) -> Iterator[tuple[_Lev, bool]]:
         keys = self.begin(documents)  # again: some may have been given up meanwhile
+        done: dict[bytes, tuple[Document, _Lev]] = {}
         for wanted in keys:
-            while wanted not in self._kept:
-                key, levs_begun = self._begun.popitem(last=False)
-                lev = next(levs_begun)
+            while wanted not in self._kept and wanted not in done:
+                key, (document, levs) = self._begun.popitem(last=False)
+                lev = next(levs)
                 # A copy, so that its batch can be freed.
-                self._kept[key] = lev if isinstance(lev, InputError) else lev.copy()
-                self._bytes += _size(self._kept[key])
-        levs = [self._kept[key] for key in keys]
+                done[key] = document, lev if isinstance(lev, InputError) else lev.copy()
+        foreign = self._no_statement_on([document for document, _ in done.values()]).tolist()
+        for (key, (_, lev)), is_foreign in zip(done.items(), foreign, strict=True):
+            self._kept[key] = lev, is_foreign
+            self._bytes += _size(lev)
+        rows = [self._kept[key] for key in keys]
         for key in keys:
             self._kept.move_to_end(key)
         while self._bytes > self._most_bytes:
-            key, dropped = self._kept.popitem(last=False)
-            self._bytes -= _size(dropped)
-            self._foreign.pop(key, None)
-        yield from levs
+            _, (lev, _) = self._kept.popitem(last=False)
+            self._bytes -= _size(lev)
+        yield from rows
 
-    def no_statement(self, cases: Sequence[Case]) -> set[str]:
-        """The ids of cases with a text that is not running prose of a kind that the model knows."""
-        texts = {_key(text): text for text in _side_texts(cases)}
-        new = [key for key in texts if key not in self._foreign]
-        found = self._no_statement_on([texts[key] for key in new])
-        flags = {key: self._foreign.get(key, False) for key in texts}
-        flags |= zip(new, found.tolist(), strict=True)
-        self._foreign |= {key: flags[key] for key in new if key in self._kept}
-        return {
-            case.id
-            for case in cases
-            if any(flags[_key(text)] for text in chain(*documents_of(case)))
-        }
-
-    def of(
-        self, cases: Sequence[Case], skipped: list[InputError] | None
-    ) -> Iterator[tuple[Case, tuple[Levs, Levs]]]:
-        """The cases whose texts could all be encoded, with the LEVs of both their sides."""
-        levs = self._waited_for(_side_texts(cases))
+    def of(self, cases: Sequence[Case], skipped: list[InputError] | None) -> Iterator[_Encoded]:
+        """The cases whose texts could all be encoded."""
+        rows = self._waited_for(_side_texts(cases))
         for case in cases:
-            sides = [[(text, next(levs)) for text in side] for side in documents_of(case)]
-            errors = (lev.at(text.id) for text, lev in chain(*sides) if isinstance(lev, InputError))
+            sides = [[(text, *next(rows)) for text in side] for side in documents_of(case)]
+            texts = list(chain(*sides))
+            errors = (lev.at(text.id) for text, lev, _ in texts if isinstance(lev, InputError))
             if (error := next(errors, None)) is not None:
                 if isinstance(case, Pair) and case.place:
                     error = type(error)(str(error), *case.place)
@@ -338,14 +306,14 @@ class _Levs:
                 continue
             # A text that a side has several times counts once, as in a single comparison.
             first, second = (
-                distinct_levs(joined([lev for _, lev in side if not isinstance(lev, InputError)]))
+                distinct_levs(joined([lev for _, lev, _ in side if isinstance(lev, Levs)]))
                 for side in sides
             )
-            yield case, (first, second)
+            yield case, first, second, not any(is_foreign for *_, is_foreign in texts)
 
 
-def _size(lev: Levs | InputError) -> int:
-    """The approximate memory that caching a text takes, in bytes, objects and key included."""
+def _size(lev: _Lev) -> int:
+    """The approximate memory that keeping a text takes, in bytes, objects and key included."""
     return _OBJECTS + (0 if isinstance(lev, InputError) else lev.nbytes)
 
 

@@ -1,9 +1,9 @@
 """The answers of a run so far, on disk, for the next run to continue with.
 
-OUTPUT.partial holds them in the order in which they were computed, OUTPUT.digests for each the
-digest of its id and texts, OUTPUT.settings.json the settings they depend on. An answer counts once
-its digest is written. A run that continues uses the answers of exactly those cases that are
-unchanged; at the end the answers are put into the order of the input.
+OUTPUT.partial holds them in the order in which they were computed. OUTPUT.digests has the settings
+that they depend on in its first line, and then, for each answer, the digest of its id and texts. An
+answer counts once its digest is written. A run that continues uses the answers of exactly those
+cases that are unchanged; at the end the answers are put into the order of the input.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -25,7 +26,7 @@ from adhominem.text.writing import lock_of, locked, write_whole
 
 Case = Pair | PanProblem
 
-_FORMAT = 4  # of the three files, and of what is compared
+_FORMAT = 5  # of both files, and of what is compared
 _DIGEST_BYTES = 16
 
 
@@ -58,27 +59,24 @@ class PartialAnswers:
 
     def __init__(self, output: Path, settings: Mapping[str, Any]) -> None:
         self._output = output
-        self._path, self._digests_path, self._settings_path = _files_of(output)
-        for path in (output, *_files_of(output)):
+        self._path, self._digests_path = _files_of(output)
+        for path in (output, self._path, self._digests_path):
             check_not_read(path)
-        settings = {"format": _FORMAT, **settings}
+        head = json.dumps({"format": _FORMAT, **settings}) + "\n"
         self._rows: dict[bytes, int] = {}  # of the answers that were there: digests, rows
         self._open: set[int] = set()  # the rows in which no statement is made
         self.without_statement: list[str] = []  # the ids of such answers to the input so far
-        self._before = 0
         self._order = array("Q")  # of the input's answers, the rows in which they stand
         output.parent.mkdir(parents=True, exist_ok=True)
         if self._path.exists() and self._path.stat().st_size:
-            self._go_on(settings)
+            self._go_on(head)
         else:
-            with write_whole(self._settings_path) as file:
-                json.dump(settings, file)
-            for path in (self._path, self._digests_path):
-                path.write_bytes(b"")
-        self._written = self._before
+            self._digests_path.write_text(head, "ascii")
+            self._path.write_bytes(b"")
+        self._before = self._written = len(self._rows)
         self._recognised = not self._before
         self._file = open(self._path, "a", encoding="utf-8")  # noqa: SIM115
-        self._digests = open(self._digests_path, "ab")  # noqa: SIM115
+        self._digests = open(self._digests_path, "a", encoding="ascii")  # noqa: SIM115
 
     @property
     def answers(self) -> int:
@@ -93,34 +91,28 @@ class PartialAnswers:
     def __contains__(self, digest: bytes) -> bool:
         return digest in self._rows
 
-    def _go_on(self, settings: Mapping[str, Any]) -> None:
+    def _go_on(self, head: str) -> None:
         """Read back the answers of a stopped run; an incomplete batch at the end is dropped."""
-        try:
-            before = json.loads(self._settings_path.read_text("utf-8"))
-        except (OSError, ValueError):
-            before = None
-        if before != settings:
+        digests: list[bytes] = []
+        with suppress(FileNotFoundError):
+            digests = self._digests_path.read_bytes().splitlines(keepends=True)
+        if digests[:1] != [head.encode("ascii")]:
             raise OptionError(
                 f"{self._path} was started with another model or other settings (which include "
                 "the texts of a population); continue with the same ones, or remove it"
             )
-        digests = self._digests_path.read_bytes() if self._digests_path.exists() else b""
-        ends = [0]
+        ends = [0, len(head)]
         with open(self._path, "rb") as file:
-            for line in file:
-                answer = _read(line)
-                if answer is None or len(ends) * _DIGEST_BYTES > len(digests):
+            for lines in zip(file, digests[1:], strict=False):
+                answer, digest = _read(lines[0]), _read(lines[1])
+                if not isinstance(answer, dict) or "id" not in answer or digest is None:
                     break
                 if "states" in answer:
-                    self._open.add(len(ends) - 1)
-                ends.append(ends[-1] + len(line))
-        self._before = len(ends) - 1
-        for row in range(self._before):
-            at = row * _DIGEST_BYTES
-            self._rows[digests[at : at + _DIGEST_BYTES]] = row
-        os.truncate(self._path, ends[-1])
-        if digests:
-            os.truncate(self._digests_path, self._before * _DIGEST_BYTES)
+                    self._open.add(len(self._rows))
+                self._rows[bytes.fromhex(digest)] = len(self._rows)
+                ends = [end + len(line) for end, line in zip(ends, lines, strict=True)]
+        os.truncate(self._path, ends[0])
+        os.truncate(self._digests_path, ends[1])
 
     def recognise(self, cases: Iterable[Case]) -> None:
         """Raise an OptionError if no answer here is to any of the first cases of the input."""
@@ -137,8 +129,7 @@ class PartialAnswers:
 
     def add(
         self,
-        cases: Sequence[Case],
-        digests: Sequence[bytes],
+        cases: Iterable[tuple[Case, bytes]],
         scored: Mapping[str, tuple[float, float] | None],
     ) -> None:
         """Add the next cases of the input, with the values and factors by id of newly scored ones.
@@ -147,46 +138,42 @@ class PartialAnswers:
         safely on disk.
         """
         lines: list[str] = []
-        new: list[bytes] = []
-        for case, digest in zip(cases, digests, strict=True):
+        digests: list[str] = []
+        for case, digest in cases:
             row = self._rows.get(digest)
             if row is None and case.id in scored:
                 row = self._written + len(lines)
                 lines.append(_line(case.id, scored[case.id]))
-                new.append(digest)
+                digests.append(f'"{digest.hex()}"\n')
                 if scored[case.id] is None:
                     self._open.add(row)
             if row is not None:
                 self._order.append(row)
                 if row in self._open:
                     self.without_statement.append(case.id)
-        self._file.write("".join(lines))
-        self._file.flush()
-        self._digests.write(b"".join(new))
-        self._digests.flush()
+        for file, added in ((self._file, lines), (self._digests, digests)):
+            file.write("".join(added))
+            file.flush()
         self._written += len(lines)
 
     def finish(self) -> None:
         """Give the file its name; raises if there is not a single answer."""
         os.fsync(self._file.fileno())
         self.close()
-        if not self._order and self._before:
+        nothing = "there is no pair or problem that could be answered"
+        if self._before and not self._order:
             raise InputError(
-                f"there is no pair or problem that could be answered; {self._path}, with the "
-                "answers of an earlier run, is kept"
+                f"{nothing}; {self._path}, with the answers of an earlier run, is kept"
             )
-        if self._order == array("Q", range(self._written)):
-            if self._order:
-                os.replace(self._path, self._output)
+        if self._order and self._order == array("Q", range(self._written)):
+            os.replace(self._path, self._output)
         elif self._order:  # some cases were changed, added or taken out in between
             with write_whole(self._output) as file:
                 file.writelines(self._in_order())
         for path in _files_of(self._output):
             path.unlink(missing_ok=True)
         if not self._order:
-            raise InputError(
-                "there is no pair or problem that could be answered; expected one or more"
-            )
+            raise InputError(f"{nothing}; expected one or more")
 
     def _in_order(self) -> Iterator[str]:
         begins = array("Q", [0])
@@ -205,28 +192,21 @@ class PartialAnswers:
 
 def remove_rest(output: Path) -> None:
     """Remove what a run that was killed at the very end has left beside its answers."""
-    partial, *rest = _files_of(output)
-    if not partial.exists() and any(path.exists() for path in (*rest, lock_of(output))):
+    partial, digests = _files_of(output)
+    if not partial.exists() and (digests.exists() or lock_of(output).exists()):
         with locked(output):
-            for path in rest:
-                path.unlink(missing_ok=True)
+            digests.unlink(missing_ok=True)
 
 
-def _files_of(output: Path) -> tuple[Path, Path, Path]:
-    """The paths of the answers, their digests and the settings."""
-    names = (f"{output.name}.{end}" for end in ("partial", "digests", "settings.json"))
-    answers, digests, settings = map(output.with_name, names)
-    return answers, digests, settings
+def _files_of(output: Path) -> tuple[Path, Path]:
+    """The paths of the answers and of their digests."""
+    return output.with_name(f"{output.name}.partial"), output.with_name(f"{output.name}.digests")
 
 
-def _read(line: bytes) -> dict[str, Any] | None:
-    """An answer; None if it is incomplete."""
-    try:
-        answer = json.loads(line)
-    except ValueError:
-        return None
-    is_whole = line.endswith(b"\n") and isinstance(answer, dict) and "id" in answer
-    return answer if is_whole else None
+def _read(line: bytes) -> Any:
+    """What a line of JSON holds; None if it is incomplete."""
+    with suppress(ValueError):
+        return json.loads(line) if line.endswith(b"\n") else None
 
 
 def _line(id: str, answer: tuple[float, float] | None) -> str:

@@ -10,6 +10,8 @@ from typing import Annotated, Any, ClassVar
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.run import Run
 from adhominem.questions.question import EXAMPLE_TEXTS, Input, Question, Side, answer_files
+from adhominem.questions.search.link import INDEX, SCALE
+from adhominem.questions.search.link import WhichAccounts as WhichAccounts
 from adhominem.questions.search.search import HITS, SearchResult, search_texts
 from adhominem.records import Offered, Within
 from adhominem.score.decision import VerbalScale
@@ -49,19 +51,8 @@ class WhoElse(Question):
         Side,
         Input("A text, or several; each is searched for by itself.", called="the text"),
     ]
-    index: Annotated[  # or, on a server, what opens its own
-        Any,
-        Input(
-            option="--index",
-            option_help="A folder that `adhominem index` has made, or "
-            "milvus://HOST:PORT/COLLECTION.",
-            metavar="INDEX",
-        ),
-    ]
-    scale: Annotated[
-        VerbalScale | None,
-        Input(option="--scale", option_help="A verbal scale of your own, as JSON."),
-    ] = None
+    index: Annotated[Any, INDEX]  # or, on a server, what opens its own
+    scale: Annotated[VerbalScale | None, SCALE] = None
     k: Annotated[
         int,
         Within(1),

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.index.build import Writer, clear, compacted, finished, opened, removed
-from adhominem.index.files import MANIFEST, Manifest, write_arrays, write_manifest
+from adhominem.index.build import Writer
+from adhominem.index.files import MANIFEST
 from adhominem.index.milvus import MilvusAddress, fill_collection
 from adhominem.index.searcher import TRIALS, Searcher, measure_chance
-from adhominem.index.store import Store
 from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.workers import encoded_batches
 from adhominem.model.folder import DEFAULT_MODEL
@@ -88,7 +87,7 @@ def index_files(
             raise NotFoundError("there are no texts to index; name some", folder)
         verifier = load(model, device=device)
         note_model(model)
-        manifest = opened(
+        writer = Writer.open(
             folder,
             verifier,
             join_authors=join_authors,
@@ -97,13 +96,9 @@ def index_files(
             adds=bool(sources),
         )
         if check:
-            Store(folder, manifest).check()
-        clear(folder, manifest)
-        gone = 0
-        if remove:
-            manifest, gone = removed(folder, manifest, remove, key)
-            write_manifest(folder, manifest)
-        writer = Writer(folder, manifest, key)
+            writer.store().check()
+        writer.clear()
+        gone = writer.remove(remove) if remove else 0
         if sources:
             texts = _documents(sources, skipped)
             texts = _joined(texts) if join_authors else texts
@@ -120,26 +115,28 @@ def index_files(
                         if not writer.waiting:
                             encode.written()
                 writer.flush()
-        manifest = writer.manifest
-        if not manifest.texts and not remove:
+        if not writer.manifest.texts and not remove:
             raise NotFoundError("no document can be read here; expected one or more", folder)
         if compact:
-            manifest = compacted(folder, manifest)
-            write_manifest(folder, manifest)
-        if not manifest.complete or (trials and manifest.chance is None):
-            with watch("arranging", manifest.texts) as on_texts:
-                manifest = finished(folder, manifest, verifier, on_texts)
-            if trials and manifest.texts:
-                manifest = _with_chance(folder, manifest, Searcher(folder, verifier), trials, watch)
-            manifest = replace(manifest, complete=True)
-            write_manifest(folder, manifest)
-        clear(folder, manifest)
+            writer.compact()
+        texts_now = writer.manifest.texts
+        if not writer.manifest.complete or (trials and writer.manifest.chance is None):
+            with watch("arranging", texts_now) as on_texts:
+                writer.finish(verifier, on_texts)
+            chance = None
+            if trials and texts_now:
+                with watch("trying", unit="share") as on_progress:
+                    searcher = Searcher(folder, verifier)
+                    chance = measure_chance(searcher, trials=trials, on_progress=on_progress)
+            file = writer.write("chance", chance.arrays()) if chance else writer.manifest.chance
+            writer.save(replace(writer.manifest, chance=file, complete=True))
+        writer.clear()
         if milvus is not None:
-            with watch("sending", manifest.texts) as on_texts:
-                fill_collection(milvus, Store(folder, manifest), on_texts)
-        if manifest.removing:  # until now, so that the same command goes on if it was killed
-            manifest = replace(manifest, removing=())
-            write_manifest(folder, manifest)
+            with watch("sending", texts_now) as on_texts:
+                fill_collection(milvus, writer.store(), on_texts)
+        if writer.manifest.removing:  # until now, so that the same command goes on if it was killed
+            writer.save(replace(writer.manifest, removing=()))
+    manifest = writer.manifest
     return Indexed(
         index=str(folder),
         texts=manifest.texts,
@@ -152,18 +149,6 @@ def index_files(
         model=verifier.name,
         model_sha256=verifier.sha256,
     )
-
-
-def _with_chance(
-    folder: Path, manifest: Manifest, searcher: Searcher, trials: int, watch: Watch
-) -> Manifest:
-    with watch("trying", unit="share") as on_progress:
-        chance = measure_chance(searcher, trials=trials, on_progress=on_progress)
-    if chance is None:
-        return replace(manifest, chance=None)
-    name = f"chance-{manifest.next_number:06}.safetensors"
-    file = write_arrays(folder, name, chance.arrays())
-    return replace(manifest, chance=file, next_number=manifest.next_number + 1)
 
 
 def read_key(path: Path) -> bytes:

@@ -17,30 +17,32 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from math import log
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 import adhominem
 from adhominem.arrays import FloatArray, IntArray
-from adhominem.errors import NotFoundError, OptionError
+from adhominem.errors import NotFoundError
 from adhominem.harmless import one_line
 from adhominem.index.packing import packed_and_back
 from adhominem.index.searcher import Searcher, tail
 from adhominem.index.store import Store
-from adhominem.model.folder import DEFAULT_MODEL
+from adhominem.jobs.run import Run
+from adhominem.questions.question import Input, Output, Page, Question, answer_files
 from adhominem.questions.search.search import cautions_of_index
-from adhominem.questions.verify.files import note_model
-from adhominem.records import strict_json, to_json
+from adhominem.records import Within, strict_json, to_json
 from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.decision import VerbalScale
-from adhominem.text.files import check_not_read, noting_inputs
-from adhominem.text.readers import Watch, unwatched
-from adhominem.text.writing import write_whole
 from adhominem.verify.cautions import Caution, cautions_of_many
-from adhominem.verify.verifier import load
+from adhominem.verify.verifier import Verifier
 
-RATE = 0.1  # expected share of false links, up to which links are listed
+INDEX = Input(
+    option="--index",
+    option_help="A folder that `adhominem index` has made, or milvus://HOST:PORT/COLLECTION.",
+    metavar="INDEX",
+)
+SCALE = Input(option="--scale", option_help="A verbal scale of your own, as JSON.")
 NOT_A_VERDICT = (
     "A link says that two accounts should be looked at, not that they are one person. A wrong link "
     "can harm people who have nothing to do with each other: let a person decide each, by more "
@@ -54,7 +56,6 @@ _CHANCE_BEGINS, _CHANCE_ENDS = 0.5, 1.5  # pairs that came up, as shares of the 
 _FEWEST = 20  # of these: fewer say nothing
 _LOG_10 = log(10)
 _Pair = tuple[int, int]  # of accounts, or of texts
-FORMATS = (".csv", ".jsonl", ".html", ".htm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,54 +129,81 @@ def _cell(value: object) -> object:
     return value
 
 
-def link_index(
-    index: str | Path,
-    *,
-    output: str | Path | None = None,
-    model: str | Path = DEFAULT_MODEL,
-    rate: float = RATE,
-    limit: int | None = None,
-    seed: int = 0,
-    scale: str | Path | None = None,
-    watch: Watch = unwatched,
-) -> Links:
+@dataclass(frozen=True, kw_only=True)
+class WhichAccounts(Question):
+    """Which accounts of an index may be one person? A list for people to decide by.
+
+    An account is an author, or a text whose author is not known. A link is not a verdict, and a
+    wrong one can harm people: see docs/scale.md before you use it.
+    """
+
+    name: ClassVar[str] = "link"
+    usage: ClassVar[str] = """
+    \b
+        adhominem link --index forum-index -o links.csv
+        adhominem link --index forum-index --rate 0.01
+    """
+    output: ClassVar[Output] = Output(
+        help="A .csv or .jsonl with a row for each link and room for a decision, or an .html page.",
+        kind="a .csv, .jsonl or .html",
+        endings=(".csv", ".jsonl", ".html", ".htm"),
+    )
+
+    index: Annotated[Any, INDEX]
+    scale: Annotated[VerbalScale | None, SCALE] = None
+    rate: Annotated[
+        float,
+        Within(above=0, at_most=1),
+        "Expected share of false links, up to which links are listed.",
+    ] = 0.1
+    limit: Annotated[
+        int | None, Within(1), "Most texts to search for; if there are more, some are drawn."
+    ] = None
+    seed: Annotated[int, Within(0), "Repeats a run."] = 0
+
+    @classmethod
+    def page(cls) -> Page[Links]:
+        """How links are shown."""
+        from adhominem.questions.search.page import LINK_PAGE
+
+        return LINK_PAGE
+
+    @classmethod
+    def written(cls, result: Links, path: Path) -> str:
+        """The links as a table, or as a page."""
+        format = path.suffix.lower()[1:]
+        return result.table(format) if format in ("csv", "jsonl") else super().written(result, path)
+
+    def answer(self, verifier: Verifier, run: Run) -> Links:
+        """Pairs and groups of accounts, with their evidence and what chance does."""
+        searcher = Searcher(self.index, verifier)
+        count = min(self.limit or len(searcher.store), len(searcher.store))
+        with run.watch("linking", count) as on_texts:
+            return link_accounts(
+                searcher,
+                rate=self.rate,
+                limit=self.limit,
+                seed=self.seed,
+                scale=self.scale,
+                on_texts=on_texts,
+            )
+
+
+def link_index(index: str | Path, **options: Any) -> Links:
     """Pairs and groups of accounts of an index that may be one person, for people to decide.
 
-    An account is an author, or a text without one. Links are listed up to an expected share `rate`
-    of false ones. If there are more than `limit` texts, this many are searched for. An `output`
-    that ends in .csv or .jsonl gets a row for each link, with room for a decision; one that ends in
-    .html a page.
+    Options are the settings of `WhichAccounts`, a `scale`, and what `answer_files` takes. An
+    `output` that ends in .csv or .jsonl gets a row for each link, with room for a decision; one
+    that ends in .html a page.
     """
-    suffix = "" if output is None else Path(output).suffix.lower()
-    if output is not None and suffix not in FORMATS:
-        raise OptionError(f"{output} has no known ending; expected {', '.join(FORMATS)}")
-    with noting_inputs():
-        verbal_scale = VerbalScale.read(scale) if scale else None
-        verifier = load(model)
-        note_model(model)
-        if output is not None:
-            check_not_read(output)
-        searcher = Searcher(index, verifier)
-        count = len(searcher.store) if limit is None else min(limit, len(searcher.store))
-        with watch("linking", count) as on_texts:
-            links = link_accounts(
-                searcher, rate=rate, limit=limit, seed=seed, scale=verbal_scale, on_texts=on_texts
-            )
-        if output is not None:
-            with write_whole(Path(output)) as file:
-                if suffix in (".csv", ".jsonl"):
-                    file.write(links.table(suffix[1:]))
-                else:
-                    from adhominem.questions.search.page import LINK_PAGE
-
-                    file.write(LINK_PAGE.whole(links))
+    links: Links = answer_files(WhichAccounts, index=str(index), **options)
     return links
 
 
 def link_accounts(
     searcher: Searcher,
     *,
-    rate: float = RATE,
+    rate: float,
     limit: int | None = None,
     seed: int = 0,
     scale: VerbalScale | None = None,
@@ -187,8 +215,6 @@ def link_accounts(
     false. If there are more than `limit` texts, this many are drawn and searched for. Texts on
     which no statement is made are left out.
     """
-    if not 0 < rate <= 1:
-        raise OptionError(f"the rate is {rate}; expected more than 0, up to 1")
     store, verifier, scale = searcher.store, searcher.verifier, scale or VerbalScale()
     rng = np.random.default_rng(seed)
     owners: dict[int, list[int]] = {}

@@ -178,7 +178,7 @@ def test_another_model_or_other_settings_are_refused_and_the_answers_kept(
         cases = Validation((), none.astype("f4"), none, numbers, numbers, numbers, numbers, none)
         write_calibration(mine, calibration, report, None, "1.0", cases)
     elif other == "no settings":
-        (tmp_path / "answers.jsonl.settings.json").unlink()
+        (tmp_path / "answers.jsonl.digests").unlink()
     else:
         options = {"prior": {"prior_same_author": 0.1}, "delta": {"delta": 0.1}}[other]
     with pytest.raises(OptionError, match="was started with another model or other settings"):
@@ -361,8 +361,7 @@ def test_what_a_run_killed_at_the_very_end_has_left_is_removed(
 ) -> None:
     output = tmp_path / "answers.jsonl"
     predict(model, pair_rows(pairs), output)
-    for end in ("digests", "settings.json"):
-        (tmp_path / f"answers.jsonl.{end}").write_text("{}", "utf-8")
+    (tmp_path / "answers.jsonl.digests").write_text("{}", "utf-8")
     (tmp_path / ".answers.jsonl.lock").touch()
     with pytest.raises(OptionError, match="exists already"):
         predict(model, pair_rows(pairs), output)
