@@ -33,7 +33,7 @@ from adhominem.arrays import AnyLevs, joined
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.baselines import BASELINES, distinct_texts, run_baseline
 from adhominem.evaluation.measures import measure
-from adhominem.model.card import card_with_accuracy
+from adhominem.model.card import put_section
 from adhominem.model.folder import model_folder
 from adhominem.score.decision import probability_same_author
 from adhominem.text.exhibits import first_words
@@ -251,7 +251,8 @@ def main() -> None:
     print(f"\n{lengths}")
     if arguments.card:
         accuracy = f"{tables['auc']}\n\n{tables['cllr']}"
-        card_with_accuracy(model_folder(arguments.model), accuracy, lengths)
+        folder = model_folder(arguments.model)
+        put_section(folder, "accuracy", accuracy=accuracy, lengths=lengths)
 
 
 if __name__ == "__main__":

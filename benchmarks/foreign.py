@@ -31,14 +31,7 @@ from adhominem.score.prose import Prose
 from adhominem.text.prose_rates import prose_rates
 from adhominem.text.readers import find_sources, read_pairs
 from adhominem.text.tokenizer import Tokenizer
-from adhominem.training.fit_prose import (
-    TEXTS,
-    excerpt,
-    learn_lexicon,
-    prose_samples,
-    wrapped,
-)
-from adhominem.training.teach import draw_some
+from adhominem.training.teach import TEXTS, draw_some, excerpt, fit_prose, wrapped
 
 VERSE = ("poetry", "plays")
 WORDS = (100, 300, 1_000)
@@ -105,10 +98,8 @@ def main() -> None:
     paths = [*sorted(folder.glob("train/*.xz")), *sorted(folder.glob("train-kinds/*.xz"))]
     paths = [path for path in paths if path.name.split(".")[0] not in VERSE]
     genres = {path.name.split(".")[0]: texts_at(path, TEXTS) for path in paths}
-    tokenizer = Tokenizer()
-    lexicon = learn_lexicon(genres, tokenizer)
-    samples = prose_samples(genres, tokenizer, lexicon)
-    measure = Measure(Prose.fit(samples, lexicon))
+    learnt, samples = fit_prose(genres, Tokenizer())
+    measure = Measure(learnt)
     same = "the same as" if measure.prose == adhominem.load().prose else "not"
     print(f"limit {measure.prose.limit:.3f}; what was learnt is {same} what general-en has\n")
 
@@ -126,7 +117,7 @@ def main() -> None:
             continue
         others = measure.prose
         if name in samples.genres:
-            others = Prose.fit(samples.without(name), lexicon)
+            others = Prose.fit(samples.without(name), learnt.lexicon)
         known, unknown = [], []
         for at, words in enumerate(WORDS):
             parts = cut(texts, words, chance)

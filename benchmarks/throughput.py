@@ -49,11 +49,11 @@ STAGES = {
     "tokenizing": ("text.tokenizer:Tokenizer.tokens", "text.tokenizer:Tokenizer.numbers"),
     "n-gram counting": (
         "encoders.ngrams.counter:NgramCounter.count",
-        "encoders.ngrams.together:NgramsTogether._counted",
+        "encoders.ngrams.encoder:NgramsTogether._counted",
     ),
     "n-gram transform": (
         "encoders.ngrams.encoder:NgramEncoder.encode",
-        "encoders.ngrams.together:NgramsTogether.encode",
+        "encoders.ngrams.encoder:NgramsTogether.encode",
     ),
     "network": (
         "encoders.network.runtime:Runtime.encode",

@@ -102,9 +102,7 @@ def make_plain(network: Network) -> None:
         everywhere = torch.arange(len(flat), device=flat.device).view(batch.tokens.shape)
         batch = replace(batch, tokens=everywhere)
         windows, _ = network.window_vectors(vectors, prefixes, batch, masks)
-        place = (batch.window_documents, batch.window_positions)
-        shape = (batch.documents, batch.max_windows)
-        levs, _ = network.document_vectors(windows, place, shape, masks)
+        levs, _ = network.document_vectors(windows, batch.place, batch.shape, masks)
         return argparse.Namespace(levs=levs)
 
     network.forward = forward  # type: ignore[method-assign]

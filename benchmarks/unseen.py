@@ -33,7 +33,7 @@ from measure import run
 
 import adhominem
 from adhominem.evaluation.pan import auc
-from adhominem.model.card import card_with_unseen
+from adhominem.model.card import put_section
 from adhominem.model.folder import model_folder, read_models
 from adhominem.model.member import AnyModel
 from adhominem.score.members import GenreMember
@@ -225,7 +225,8 @@ def main() -> None:
     text = "\n".join(tables(systems, truth))
     print(text)
     if arguments.card:
-        card_with_unseen(model_folder(arguments.models.split(",")[0]), text)
+        folder = model_folder(arguments.models.split(",")[0])
+        put_section(folder, "unseen", tables=text)
 
 
 def tables(

@@ -100,7 +100,7 @@ class Gate:
 GATES: dict[str, Sequence[Gate]] = {
     "tokenized": (Gate("adhominem.text.tokenizer", "Tokenizer.numbers", _one_text),),
     "encoded": (
-        Gate("adhominem.ngrams.together", "NgramsTogether.encode", _by_all_ngrams),
+        Gate("adhominem.ngrams.encoder", "NgramsTogether.encode", _by_all_ngrams),
         Gate("adhominem.paper.runtime", "Runtime._attend", _by_a_network),
     ),
     "varied": (  # with passages left out or repeated, for all variants at once

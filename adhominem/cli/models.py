@@ -55,22 +55,15 @@ def train(
     """
     from contextlib import nullcontext
 
-    from adhominem.cli.terminal import (
-        complain,
-        print_result,
-        print_table,
-        say,
-        silence,
-        training_bar,
-    )
+    from adhominem.cli import terminal
     from adhominem.training.files import any_preset, train_files
 
     config = any_preset(preset).with_settings([f"training.seed={seed}", *settings])
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
     try:
         with (
-            nullcontext() if speaks else silence(),
-            training_bar(getattr(config.training, "epochs", 1), members) as on_event,
+            nullcontext() if speaks else terminal.silence(),
+            terminal.training_bar(getattr(config.training, "epochs", 1), members) as on_event,
         ):
             trained = train_files(
                 **options,
@@ -81,7 +74,7 @@ def train(
             )
     except KeyboardInterrupt:
         if speaks:
-            complain(
+            terminal.complain(
                 f"stopped: what was learnt is in {options['output']}.training, and the same "
                 "command with --resume goes on from there"
             )
@@ -89,7 +82,7 @@ def train(
     if not speaks:
         return
     if as_json:
-        print_result(trained, job["skipped"])
+        terminal.print_result(trained, job["skipped"])
         return
     parts = [(f"member {i}: ", scores) for i, scores in enumerate(trained.members, start=1)]
     parts = [*(parts if members > 1 else []), ("", trained.scores)]
@@ -101,8 +94,8 @@ def train(
         for name, row in scores.items()
     ]
     if rows:
-        print_table(f"{trained.model}: dev scores", ["dev set", *measures], rows)
-    say(f"Written  {trained.model}. Calibrate it next: `adhominem calibrate`")
+        terminal.print_table(f"{trained.model}: dev scores", ["dev set", *measures], rows)
+    terminal.say(f"Written  {trained.model}. Calibrate it next: `adhominem calibrate`")
 
 
 @click.command()
@@ -249,14 +242,12 @@ def prose(job: opt.Job, /, model: Path, as_json: bool, **options: Any) -> None:
     if as_json:
         print_result(learnt, job["skipped"])
         return
-    print_table(
-        f"{learnt.model}: what prose is like",
-        ["genre", "texts", "of their parts foreign"],
-        [
-            [genre, f"{count:,}", f"{learnt.foreign[genre]:.1%}"]
-            for genre, count in learnt.texts.items()
-        ],
-    )
+    rows = [
+        [genre, f"{count:,}", f"{learnt.foreign[genre]:.1%}"]
+        for genre, count in learnt.texts.items()
+    ]
+    heads = ["genre", "texts", "of their parts foreign"]
+    print_table(f"{learnt.model}: what prose is like", heads, rows)
 
 
 @click.command()
@@ -288,20 +279,12 @@ def machine(
     if as_json:
         print_result(learnt, job["skipped"])
         return
-    shares = {**learnt.false_alarms, **learnt.detected}
-    print_table(
-        f"{learnt.model}: what texts by machines look like",
-        ["source", "written by", "texts", "look machine-written"],
-        [
-            [
-                name,
-                "machines" if name in learnt.detected else "people",
-                f"{count:,}",
-                f"{shares[name]:.1%}",
-            ]
-            for name, count in learnt.texts.items()
-        ],
-    )
+    rows = []
+    for writers, shares in (("people", learnt.false_alarms), ("machines", learnt.detected)):
+        for name, share in shares.items():
+            rows.append([name, writers, f"{learnt.texts[name]:,}", f"{share:.1%}"])
+    heads = ["source", "written by", "texts", "look machine-written"]
+    print_table(f"{learnt.model}: what texts by machines look like", heads, rows)
 
 
 @click.command()

@@ -17,7 +17,7 @@ from adhominem.score.population import Population
 from adhominem.text.files import Document, real_path
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Watch, read_documents, read_pairs, unwatched
-from adhominem.verify.comparison import ComparedSides
+from adhominem.verify.verification import ComparedSides
 from adhominem.verify.verifier import Verifier
 
 MOST_TEXTS = 1_000  # of a population: more would hardly move the mean

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +21,6 @@ from adhominem.score.calibration import Calibration
 from adhominem.score.decision import probability_same_author
 from adhominem.text.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
 _MEASURES = {
     "auc": "AUC",
     "c@1": "c@1",
@@ -38,20 +34,15 @@ _FEWEST = 100  # cases of each class for a row
 _CALIBRATION_MEASURES = ("auc", "cllr", "cllr_min", "cllr_cal", "eer", "ece")
 
 
-@cache
-def _environment() -> Environment:
-    """The environment of the Markdown templates in templates/."""
+def _render(template: str, **values: object) -> str:
+    """A section in Markdown, by one of the templates in templates/."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("adhominem.model")
-    made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
+    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
     formats = {"thousands": "{:,}", "hundredths": "{:.2f}", "rounded": "{:.3f}"}
-    made.filters |= {name: form.format for name, form in formats.items()}
-    return made
-
-
-def _render(template: str, **values: object) -> str:
-    return _environment().get_template(template).render(values) + "\n"
+    environment.filters |= {name: form.format for name, form in formats.items()}
+    return environment.get_template(template).render(values) + "\n"
 
 
 def model_card(
@@ -121,7 +112,7 @@ def calibrated_card(
     """The card of a model that was calibrated after the card was written, or by a `twin`.
 
     The accuracy is left out, since it was measured with other parameters: measure it again
-    (`card_with_accuracy`).
+    (`put_section`).
     """
     reports = {"without a population": alone}
     if population is not None:
@@ -147,12 +138,8 @@ def _by_conditions(validation: Validation) -> list[dict[str, Any]]:
     rows = []
     for texts in (1, 3, 5):
         for least, most, texts_of in ((0, 0, "none"), (5, 10, "5 to 10"), (20, 50, "20 to 50")):
-            chosen = (
-                (validation.texts == texts)
-                & (validation.population >= least)
-                & (validation.population <= most)
-            )
-            cases = validation[chosen]
+            within = (validation.population >= least) & (validation.population <= most)
+            cases = validation[within & (validation.texts == texts)]
             if min(cases.same_author.sum(), (~cases.same_author).sum()) < _FEWEST:
                 continue
             factors = cases.log_bayes_factor.astype(np.float64)
@@ -171,18 +158,12 @@ def _by_conditions(validation: Validation) -> list[dict[str, Any]]:
     return rows
 
 
-def card_with_accuracy(folder: Path, accuracy: str, lengths: str) -> None:
-    """Put tables of a model's accuracy into its card."""
-    _put(folder, _render("accuracy.md", accuracy=accuracy, lengths=lengths))
+def put_section(folder: Path, name: str, **tables: str) -> None:
+    """Put tables into a model's card, before its limits, or in place of the old ones.
 
-
-def card_with_unseen(folder: Path, tables: str) -> None:
-    """Put tables of a model's accuracy on unseen genres into its card."""
-    _put(folder, _render("unseen.md", tables=tables))
-
-
-def _put(folder: Path, section: str) -> None:
-    """Put a section into a model's card, before its limits, or in place of the old one."""
+    `name` is that of the section's template: "accuracy", or "unseen" for unseen genres.
+    """
+    section = _render(f"{name}.md", **tables)
     head, limits, tail = (read_card(folder) or "").partition("## Limits")
     title = section.partition("\n")[0] + "\n"
     before, _, old = head.partition(title)

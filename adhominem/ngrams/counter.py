@@ -7,7 +7,7 @@ NumPy, or C if it was built (`counting.c`): neither torch nor scikit-learn.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, count, repeat
 
 import numpy as np
@@ -46,10 +46,7 @@ class NgramCounter(KeptByType):
         # (channels + 1,): the first place of each channel, and the end.
         self.starts = np.cumsum([1, *sizes])
         self._symbols = [
-            (
-                _numbered(1, table.tokens[: table.unmasked]),
-                _numbered(1, table.symbols),
-            )
+            (_numbered(1, table.tokens[: table.unmasked]), _numbered(1, table.symbols))
             for table in tables
         ]
         self.bigrams = self._bigram_places()
@@ -75,8 +72,8 @@ class NgramCounter(KeptByType):
         """The place (columns,) of each column of one of the tables."""
         table, before = self._tables[number], self._tables[:number]
         parts = [
-            _looked_up(self._grams, table.characters, len(table.characters)),
-            _looked_up(self._tokens, table.tokens, len(table.tokens)),
+            _looked_up(self._grams, table.characters),
+            _looked_up(self._tokens, table.tokens),
         ]
         for name, first in zip(CHANNELS[2:], self.starts[2:4].tolist(), strict=True):
             first += sum(len(getattr(other, name)) for other in before)
@@ -108,12 +105,10 @@ class NgramCounter(KeptByType):
         parts = [types[at : at + _TYPES_AT_ONCE] for at in range(0, len(types), _TYPES_AT_ONCE)]
         flat, lengths = zip(*map(self._index.ngram_numbers, parts or [[]]), strict=True)
         shapes = list(map(shape, types))
-        whole = [_looked_up(self._tokens, types, len(types))]
+        whole = [_looked_up(self._tokens, types)]
         for unmasked, symbols in self._symbols:
-            number = _looked_up(unmasked, types, len(types))
-            by_name, by_shape = (
-                _looked_up(symbols, names, len(types)) for names in (types, shapes)
-            )
+            number = _looked_up(unmasked, types)
+            by_name, by_shape = _looked_up(symbols, types), _looked_up(symbols, shapes)
             whole += [number, np.where(number > 0, by_name, by_shape)]
         return np.concatenate(flat), np.concatenate(lengths), np.stack(whole, axis=1)
 
@@ -202,13 +197,13 @@ def _numbered(first: int, *lists: Sequence[str]) -> dict[str, int]:
     return dict(zip(dict.fromkeys(chain(*lists)), count(first), strict=False))
 
 
-def _looked_up(numbers: dict[str, int], strings: Iterable[str], count: int) -> IntArray:
-    """The number (strings,) of each of `count` strings; 0 for unknown ones."""
-    return np.fromiter(map(numbers.get, strings, repeat(0)), np.int64, count)
+def _looked_up(numbers: dict[str, int], strings: Sequence[str]) -> IntArray:
+    """The number (strings,) of each string; 0 for unknown ones."""
+    return np.fromiter(map(numbers.get, strings, repeat(0)), np.int64, len(strings))
 
 
 class GramIndex:
-    """The numbers, from 1 on, of character n-grams: letters as bits, looked up in arrays.
+    """The numbers, from 1 on, of character n-grams: letters as bits, looked up in a hash table.
 
     Equivalent to cutting each token type by `spell` and looking up the pieces in a dictionary (a
     test compares them), but without strings for the pieces, the main cost of a new token type.
@@ -224,19 +219,26 @@ class GramIndex:
             return
         self._letters = np.zeros(ord(known[-1]) + 2, np.uint64)  # 0: not in any n-gram
         self._letters[[ord(letter) for letter in known]] = np.arange(1, len(known) + 1)
-        grams = list(numbers)
+        grams = [gram for gram in numbers if len(gram) <= longest]
         lengths = np.fromiter(map(len, grams), np.int64, len(grams))
-        usable = lengths <= longest
         letters = self._letters_of(_code_points("".join(grams)))
         begins = np.cumsum(lengths) - lengths
         codes = np.zeros(len(grams), np.uint64)
         for at in range(longest):
             there = lengths > at
             codes[there] = (codes[there] << self._bits) | letters[begins[there] + at]
-        self._build(
-            self._tagged(codes, lengths.astype(np.uint64))[usable],
-            np.fromiter(numbers.values(), np.int64, len(grams))[usable],
-        )
+        size = max(4, (4 * len(grams)).bit_length())  # no more than half full
+        self._shift, self._mask = np.uint64(64 - size), (1 << size) - 1
+        self._codes = np.zeros(1 << size, np.uint64)  # no code is 0: it has a length
+        self._values = np.zeros(1 << size, np.int64)
+        codes = self._tagged(codes, lengths.astype(np.uint64))
+        values = np.array([numbers[gram] for gram in grams], np.int64)
+        while len(codes):
+            slots = self._slots(codes)
+            self._codes[slots] = codes  # one of several for the same slot gets it
+            placed = self._codes[slots] == codes
+            self._values[slots[placed]] = values[placed]
+            codes, values = codes[~placed], values[~placed]
 
     def ngram_numbers(self, types: Sequence[str]) -> tuple[IntArray, IntArray]:
         """The numbers of the known n-grams of some types, by type, and how many each type has."""
@@ -259,20 +261,32 @@ class GramIndex:
             if size == 1:
                 chosen &= no_mark
             at = np.flatnonzero(chosen)
-            numbers.append(self._look_up(self._tagged(codes[at], np.uint64(size))))
-            whose.append(owners[at])
-        number, owner = np.concatenate(numbers), np.concatenate(whose)
-        there = number > 0
-        number, owner = number[there], owner[there]
+            wanted = self._tagged(codes[at], np.uint64(size))
+            slots = self._slots(wanted)
+            there = self._codes[slots] == wanted
+            numbers.append(self._values[slots[there]])
+            whose.append(owners[at[there]])
+        owner = np.concatenate(whose)
         order = np.argsort(owner, kind="stable")
-        return number[order], np.bincount(owner, minlength=len(types))
+        return np.concatenate(numbers)[order], np.bincount(owner, minlength=len(types))
+
+    def _slots(self, codes: Codes) -> IntArray:
+        """The slot (codes,) of each code in the hash table, or the free one where it would be."""
+        slots = ((codes * _MULTIPLIER) >> self._shift).astype(np.int64)
+        stored = self._codes[slots]
+        searching = np.flatnonzero((stored != codes) & (stored != 0))
+        while len(searching):
+            slots[searching] = (slots[searching] + 1) & self._mask
+            stored = self._codes[slots[searching]]
+            searching = searching[(stored != codes[searching]) & (stored != 0)]
+        return slots
 
     def _slowly(self, types: Sequence[str]) -> tuple[IntArray, IntArray]:
         rows = [
             [self._numbers[gram] for gram in spell(token, self._longest) if gram in self._numbers]
             for token in types
         ]
-        numbers = np.array([number for row in rows for number in row], np.int64)
+        numbers = np.array(list(chain(*rows)), np.int64)
         return numbers, np.array([len(row) for row in rows], np.int64)
 
     def _letters_of(self, points: npt.NDArray[np.uint32]) -> Codes:
@@ -281,39 +295,6 @@ class GramIndex:
 
     def _tagged(self, codes: Codes, lengths: Codes | np.uint64) -> Codes:
         return np.asarray(codes | (lengths << (np.uint64(self._longest) * self._bits)))
-
-    # A hash table with linear probing.
-
-    def _build(self, codes: Codes, numbers: IntArray) -> None:
-        size = max(4, (4 * len(codes)).bit_length())  # no more than half full
-        self._shift, self._mask = np.uint64(64 - size), (1 << size) - 1
-        self._codes = np.zeros(1 << size, np.uint64)  # no code is 0: it has a length
-        self._values = np.zeros(1 << size, np.int64)
-        slots = self._hashed(codes)
-        while len(codes):
-            free = self._codes[slots] == 0
-            self._codes[slots[free]] = codes[free]  # one of several for the same slot gets it
-            placed = self._codes[slots] == codes
-            self._values[slots[placed]] = numbers[placed]
-            codes, numbers = codes[~placed], numbers[~placed]
-            slots = (slots[~placed] + 1) & self._mask
-
-    def _look_up(self, codes: Codes) -> IntArray:
-        """The number (codes,) of each code, or 0."""
-        slots = self._hashed(codes)
-        stored = self._codes[slots]
-        values = np.where(stored == codes, self._values[slots], 0)
-        searching = np.flatnonzero((stored != codes) & (stored != 0))
-        while len(searching):
-            slots[searching] = (slots[searching] + 1) & self._mask
-            stored = self._codes[slots[searching]]
-            same = stored == codes[searching]
-            values[searching[same]] = self._values[slots[searching[same]]]
-            searching = searching[~same & (stored != 0)]
-        return values
-
-    def _hashed(self, codes: Codes) -> IntArray:
-        return ((codes * _MULTIPLIER) >> self._shift).astype(np.int64)
 
 
 def _code_points(text: str) -> npt.NDArray[np.uint32]:

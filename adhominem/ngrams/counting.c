@@ -1,4 +1,4 @@
-/* Counting n-grams and projecting them: what `counter.py` and `together.py` do in NumPy, a text at
+/* Counting n-grams and projecting them: what `counter.py` and `encoder.py` do in NumPy, a text at
  * a time and without arrays in between.
  *
  * Any C compiler can build this; with GCC or Clang on x86-64, the product of the projection is also
@@ -243,7 +243,7 @@ static int prepare(PyObject *module) {
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, prepare}, {0, NULL}};
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_counting", "Compiled parts of counter.py and together.py.", 0,
+    PyModuleDef_HEAD_INIT, "_counting", "Compiled parts of counter.py and encoder.py.", 0,
     methods, slots, NULL, NULL, NULL,
 };
 

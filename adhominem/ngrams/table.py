@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import count, pairwise, repeat
+from itertools import count, pairwise
 from operator import itemgetter
 from typing import Annotated, Any
 
@@ -102,12 +102,6 @@ class NgramTable:
     bigrams: IntArray  # (bigrams,): first symbol * (1 + unmasked) + second
     shaped_bigrams: IntArray  # (shaped_bigrams,): first * (1 + symbols) + second
 
-    @cached_property
-    def _numbers(self) -> tuple[dict[str, int], ...]:
-        """The indices of the character n-grams, of the tokens and of the symbols."""
-        lists = (self.characters, self.tokens, self.symbols)
-        return tuple(dict(zip(strings, range(len(strings)), strict=True)) for strings in lists)
-
     @property
     def sizes(self) -> tuple[int, ...]:
         """The number of columns of each channel."""
@@ -119,54 +113,38 @@ class NgramTable:
         ends = np.cumsum([0, *self.sizes]).tolist()
         return tuple(slice(begin, end) for begin, end in pairwise(ends))
 
+    @cached_property
+    def _names(self) -> tuple[Sequence[Any], ...]:
+        """The n-grams of each channel: strings, or pairs of symbols."""
+        pairs = []
+        for codes, known in (
+            (self.bigrams, self.tokens[: self.unmasked]),
+            (self.shaped_bigrams, self.symbols),
+        ):
+            symbols = (MASK, *known)
+            both = np.stack(np.divmod(codes, len(symbols)), axis=1).tolist()
+            pairs.append([(symbols[first], symbols[second]) for first, second in both])
+        return self.characters, self.tokens, *pairs
+
     def ngram(self, column: int) -> Ngram:
         """The n-gram of a column."""
         channel = next(at for at, columns in enumerate(self.channels) if column < columns.stop)
-        at = column - self.channels[channel].start
-        if channel < 2:
-            return Ngram(channel, ((self.characters, self.tokens)[channel][at],))
-        symbols = self._symbols(channel)
-        code = int(getattr(self, CHANNELS[channel])[at])
-        both = divmod(code, 1 + len(symbols))
-        return Ngram(channel, tuple(symbols[symbol - 1] if symbol else MASK for symbol in both))
+        name = self._names[channel][column - self.channels[channel].start]
+        return Ngram(channel, (name,) if isinstance(name, str) else name)
 
     def columns_in(self, other: NgramTable, columns: IntArray) -> IntArray:
         """The columns (columns,) in another table of the n-grams in these sorted columns.
 
         -1 for n-grams that the other table does not count.
         """
-        firsts = np.searchsorted(columns, [channel.start for channel in self.channels])
-        parts = []
-        for channel, within in enumerate(np.split(columns, firsts[1:])):
-            at = within - self.channels[channel].start
-            if channel < 2:
-                strings = (self.characters, self.tokens)[channel]
-                numbers = map(other._numbers[channel].get, (strings[n] for n in at), repeat(-1))
-                there = np.fromiter(numbers, np.int64, len(at))
-            else:
-                there = self._pairs_in(other, channel, at)
-            parts.append(np.where(there < 0, -1, there + other.channels[channel].start))
-        return np.concatenate(parts)
-
-    def _pairs_in(self, other: NgramTable, channel: int, at: IntArray) -> IntArray:
-        """The indices (pairs,) of bigrams of a channel in another table, or -1."""
-        symbols = other._symbols(channel)
-        numbers = dict(zip(symbols, count(1), strict=False))
-        # (symbols here,): the number of each there; 0 is a masked token in both.
-        known = np.array([0, *(numbers.get(symbol, -1) for symbol in self._symbols(channel))])
-        codes = getattr(other, CHANNELS[channel])
-        if not len(codes):
-            return np.full(len(at), -1)
-        pair = np.divmod(getattr(self, CHANNELS[channel])[at], len(known))
-        one, two = (known[symbol] for symbol in pair)
-        order = np.argsort(codes)
-        wanted = np.where((one < 0) | (two < 0), -1, one * (1 + len(symbols)) + two)
-        places = np.minimum(np.searchsorted(codes, wanted, sorter=order), len(codes) - 1)
-        return np.where(codes[order[places]] == wanted, order[places], -1)
-
-    def _symbols(self, channel: int) -> tuple[str, ...]:
-        """The symbols of tokens in a channel of bigrams, without symbol 0."""
-        return self.tokens[: self.unmasked] if channel == 2 else self.symbols
+        there: list[int] = []
+        for channel, here in enumerate(self.channels):
+            first, last = np.searchsorted(columns, [here.start, here.stop])
+            names = self._names[channel]
+            places = count(other.channels[channel].start)
+            known = dict(zip(other._names[channel], places, strict=False))
+            there += [known.get(names[at - here.start], -1) for at in columns[first:last].tolist()]
+        return np.array(there, np.int64)
 
     @classmethod
     def build(

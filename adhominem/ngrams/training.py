@@ -122,6 +122,8 @@ class NgramTrainer:
             for name, pairs in dev.items()
             if pairs.same_author is not None
         }
+        # The texts of each corpus that starting values come from.
+        self._samples = samples_of(corpus.labels, options.sample, options.seed)
         self._labels = corpus.labels
         work = corpus.labels.work.astype(np.int64)  # unknown: one work per text
         self._work = np.where(work == UNKNOWN_LABEL, -1 - np.arange(len(work)), work)
@@ -262,18 +264,16 @@ class NgramTrainer:
     @torch.no_grad()
     def _start_weights(self) -> Tensor:
         """TF-IDF divided by the deviation within a corpus, so that no n-gram dominates."""
-        samples = self.samples(self.options.sample)
         texts_with = torch.zeros(self.data.columns, device=self.device)  # (columns,)
-        total = 0
-        for sample in samples:
+        total = sum(map(len, self._samples))
+        for sample in self._samples:
             for counts in self._counted(self.data, sample):
                 texts_with += (counts > 0).sum(0)
-                total += len(counts)
         idf = ((1 + total) / (1 + texts_with)).log() + 1
         variance = torch.zeros_like(idf)
-        for sample in samples:
+        for sample in self._samples:
             sums, squares = torch.zeros_like(idf), torch.zeros_like(idf)
-            for values in self.weighed(sample, idf):
+            for values in self._weighed(self.data, sample, idf):
                 sums += values.sum(0)
                 squares += values.square().sum(0)
             variance += squares - sums.square() / len(sample)
@@ -287,11 +287,7 @@ class NgramTrainer:
     def start_projection(self, weights: Tensor, size: int) -> Tensor:
         """The singular vectors (columns, lev_size) of the training texts' weighted tables."""
         torch.manual_seed(self.options.seed)
-        parts = []
-        for sample in self.samples(self.options.sample):
-            values = torch.cat(list(self.weighed(sample, weights)))
-            parts.append(values - values.mean(0))
-        values = torch.cat(parts)
+        values = torch.cat(list(self.centred(weights)))  # (texts, columns)
         wanted = min(size + _MORE_VECTORS, *values.shape)
         vectors = _singular_vectors(values, wanted)
         if vectors.shape[1] < size:
@@ -301,14 +297,17 @@ class NgramTrainer:
             )
         return vectors[:, :size].contiguous()
 
-    def samples(self, most: int) -> list[IntArray]:
-        """Up to `most` random documents of each corpus, so that no large one decides."""
-        return samples_of(self._labels, most, self.options.seed)
-
     @torch.no_grad()
-    def weighed(self, documents: IntArray, weights: Tensor) -> Iterator[Tensor]:
-        """The weighted n-grams (documents, columns) of training texts, in batches."""
-        for counts in self._counted(self.data, documents):
+    def centred(self, weights: Tensor) -> Iterator[Tensor]:
+        """The weighted n-grams (documents, columns) of texts of each corpus, less their mean."""
+        for sample in self._samples:
+            values = torch.cat(list(self._weighed(self.data, sample, weights)))
+            yield values - values.mean(0)
+
+    def _weighed(
+        self, data: DeviceNgrams, documents: IntArray, weights: Tensor
+    ) -> Iterator[Tensor]:
+        for counts in self._counted(data, documents):
             yield weigh(counts, weights, self.channels)
 
     def _counted(self, data: DeviceNgrams, documents: IntArray) -> Iterator[Tensor]:
@@ -321,11 +320,8 @@ class NgramTrainer:
         """The AUC of the cosine on each dev set, with LEVs centred on their mean."""
         aucs = {}
         for name, (data, same_author) in self.dev.items():
-            everything = np.arange(len(data.lengths))
-            values = (
-                weigh(table, weights, self.channels) for table in self._counted(data, everything)
-            )
-            encoded = torch.cat([levs(part, False)[0] for part in values])
+            parts = self._weighed(data, np.arange(len(data.lengths)), weights)
+            encoded = torch.cat([levs(values, False)[0] for values in parts])
             encoded = functional.normalize(encoded - encoded.mean(0), dim=1)
             cosine = (encoded[0::2] * encoded[1::2]).sum(1)
             aucs[name] = self._auc(cosine.double().cpu().numpy(), same_author)

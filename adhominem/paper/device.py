@@ -63,9 +63,11 @@ class DeviceRuntime(Runtime):
         levs = []
         with _exact():
             for rows in self._together(lengths[order]):
-                chosen = order[rows]
-                batch = self._batch(texts.chosen(chosen), [topics[at] for at in chosen])
-                levs.append(self._run(*batch))
+                chosen = texts.chosen(order[rows])
+                table = spread_windows(chosen.lengths, self._windows)
+                of_chosen = [topics[at] for at in order[rows]]
+                place, shape, windows, _ = self._run_windows(chosen, of_chosen, table)
+                levs.append(self._network.document_vectors(windows, place, shape, None)[0])
             encoded = torch.cat(levs).cpu().numpy()  # waits for the device
         return np.asarray(encoded[np.argsort(order)])
 
@@ -80,14 +82,10 @@ class DeviceRuntime(Runtime):
             begin = end
 
     def _window_vectors(
-        self,
-        texts: Numbered,
-        topics: Sequence[Sequence[str]],
-        table: WindowTable,
-        places: IntArray,
+        self, texts: Numbered, topics: Sequence[Sequence[str]], table: WindowTable
     ) -> tuple[Array32, Array32]:
         with _exact():
-            windows, attention = self._run_windows(*self._batch(texts, topics, table))
+            *_, windows, attention = self._run_windows(texts, topics, table)
             return windows.cpu().numpy(), attention.cpu().numpy()
 
     def _document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
@@ -102,47 +100,19 @@ class DeviceRuntime(Runtime):
             )
             return levs.cpu().numpy(), attention.cpu().numpy()
 
-    def _run(self, batch: Batch, types: Tensor) -> Tensor:
-        """The LEVs (documents, lev_size) of a batch."""
-        windows, _ = self._run_windows(batch, types)
-        place = batch.window_documents, batch.window_positions
-        shape = batch.documents, batch.max_windows
-        return self._network.document_vectors(windows, place, shape, None)[0]
-
-    def _run_windows(self, batch: Batch, types: Tensor) -> tuple[Tensor, Tensor]:
-        """The window vectors (windows, size), and the attention (windows, 1 + tokens)."""
-        prefixes = self._network.prefix_vectors(batch)
-        return self._network.window_vectors(types, prefixes, batch, None)
-
-    def _batch(
-        self,
-        texts: Numbered,
-        topics: Sequence[Sequence[str]],
-        table: WindowTable | None = None,
-    ) -> tuple[Batch, Tensor]:
-        """A batch of texts on the device, cut into windows, and the vectors of their types."""
+    def _run_windows(
+        self, texts: Numbered, topics: Sequence[Sequence[str]], table: WindowTable
+    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int], Tensor, Tensor]:
+        """Place and shape of a batch; its window vectors and attention (windows, 1 + tokens)."""
         lengths, width = texts.lengths, self._windows.width
-        table = spread_windows(lengths, self._windows) if table is None else table
         rows, types = self._type_vectors.look_up(texts.lexicon, texts.row)
-        tokens = self._send(rows)  # (tokens,) of all documents
-        counts = self._send(table.counts)  # (windows,)
-        begins = (np.cumsum(lengths) - lengths)[table.documents] + table.starts  # (windows,)
-        # As `WindowTable.token_places` has them, (windows, width).
-        place = torch.arange(width, device=self._device).minimum(counts[:, None] - 1)
-        none = torch.zeros(0, dtype=torch.int64, device=self._device)
-        batch = Batch(
-            type_words=none,  # these two are included in the vectors of types
-            type_characters=none,
-            tokens=tokens[self._send(begins)[:, None] + place],  # (windows, width)
-            token_counts=counts,
-            window_documents=self._send(table.documents),
-            window_positions=self._send(table.positions),
-            max_windows=int(table.positions.max()) + 1,
-            topic_words=self._send(self._vocabulary.token_ids(list(chain(*topics)))),
-            topic_documents=self._send(np.repeat(np.arange(len(topics)), list(map(len, topics)))),
-            documents=len(lengths),
-        )
-        return batch, types
+        words = self._vocabulary.token_ids(list(chain(*topics)))
+        documents = np.repeat(np.arange(len(topics)), list(map(len, topics)))
+        begins = np.cumsum(lengths) - lengths
+        batch = Batch.cut(self._send(rows), begins, table, width, (words, documents))
+        prefixes = self._network.prefix_vectors(batch)
+        windows, attention = self._network.window_vectors(types, prefixes, batch, None)
+        return batch.place, batch.shape, windows, attention
 
     def _send(self, values: npt.NDArray[np.integer]) -> Tensor:
         return on_device(values, self._device)

@@ -22,8 +22,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from adhominem.arrays import IntArray
 from adhominem.paper.config import EncoderOptions
-from adhominem.text.vocabulary import PADDING, SPECIAL
+from adhominem.text.vocabulary import PADDING, SPECIAL, WindowTable
 
 if TYPE_CHECKING:
     from adhominem.paper.word_vectors import WordVectors
@@ -41,10 +42,51 @@ class Batch:
     token_counts: Tensor  # (windows,): tokens in each window
     window_documents: Tensor  # (windows,): the document of each window
     window_positions: Tensor  # (windows,): index of the window in its document
-    max_windows: int  # of the longest document
     topic_words: Tensor  # (topic tokens,): vocabulary ids of all topics' tokens
     topic_documents: Tensor  # (topic tokens,): the document of each
-    documents: int
+    shape: tuple[int, int]  # the number of documents, and of windows of the longest
+
+    @classmethod
+    def cut(
+        cls,
+        tokens: Tensor,
+        begins: IntArray,
+        windows: WindowTable,
+        width: int,
+        topics: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]],
+        tables: tuple[Tensor, Tensor] | None = None,
+    ) -> Batch:
+        """Documents that begin at `begins` among the `tokens`, cut into windows on their device.
+
+        `topics` are their words and the document of each. The tokens are indices into `tables`,
+        the words and characters of all types; without these, into vectors of the caller's.
+        """
+        device = tokens.device
+        counts = on_device(windows.counts, device)  # (windows,)
+        first = on_device(begins[windows.documents] + windows.starts, device)
+        # (windows, tokens): padded with the last token, as `WindowTable.token_places` has them.
+        place = torch.arange(width, device=device).minimum(counts[:, None] - 1)
+        rows = tokens[first[:, None] + place]
+        words = characters = torch.zeros(0, dtype=torch.int64, device=device)
+        if tables is not None:
+            types, rows = torch.unique(rows, return_inverse=True)  # waits for the device
+            words, characters = (table[types].long() for table in tables)
+        return cls(
+            type_words=words,
+            type_characters=characters,
+            tokens=rows,
+            token_counts=counts,
+            window_documents=on_device(windows.documents, device),
+            window_positions=on_device(windows.positions, device),
+            topic_words=on_device(topics[0], device),
+            topic_documents=on_device(topics[1], device),
+            shape=(len(begins), int(windows.positions.max()) + 1),
+        )
+
+    @property
+    def place(self) -> tuple[Tensor, Tensor]:
+        """The document of each window, and its index there."""
+        return self.window_documents, self.window_positions
 
 
 def on_device(values: npt.NDArray[np.integer], device: torch.device) -> Tensor:
@@ -244,9 +286,7 @@ class Network(nn.Module):
         types = self.type_vectors(batch.type_words, batch.type_characters)
         prefixes = self.prefix_vectors(batch)
         windows, token_attention = self.window_vectors(types, prefixes, batch, masks)
-        place = (batch.window_documents, batch.window_positions)
-        shape = (batch.documents, batch.max_windows)
-        levs, window_attention = self.document_vectors(windows, place, shape, masks)
+        levs, window_attention = self.document_vectors(windows, batch.place, batch.shape, masks)
         return EncodedBatch(levs, token_attention, window_attention)
 
     def type_vectors(self, words: Tensor, characters: Tensor) -> Tensor:
@@ -256,7 +296,7 @@ class Network(nn.Module):
     def prefix_vectors(self, batch: Batch) -> Tensor:
         """The mean word vectors of topics' tokens (documents, word_vector_size + filters)."""
         vectors = self.word_vectors(batch.topic_words)  # (topic tokens, size)
-        numbers = torch.arange(batch.documents, device=vectors.device)
+        numbers = torch.arange(batch.shape[0], device=vectors.device)
         owned = (numbers[:, None] == batch.topic_documents).to(vectors.dtype)  # (documents, tokens)
         counts = owned.sum(1, keepdim=True)  # (documents, 1)
         means = torch.where(counts > 0, owned @ vectors / counts.clamp(min=1), self.no_topic)
@@ -296,8 +336,7 @@ class Network(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """The LEVs (documents, lev_size), and the attention (documents, windows).
 
-        `place` has each window's document and its index there; `shape` is the number of documents
-        and the largest number of windows.
+        `place` and `shape` are those of the batch.
         """
         grid = windows.new_zeros(*shape, windows.shape[1])
         grid = grid.index_put(place, windows)  # (documents, windows, size)

@@ -37,26 +37,20 @@ class TypeInputs(KeptByType):
     """The inputs of the gates in both directions, for each token type."""
 
     def __init__(
-        self,
-        weights: Weights,
-        vocabulary: Vocabulary,
-        weight: Array32,
-        bias: Array32,
-        kernel: Kernel,
+        self, weights: Weights, vocabulary: Vocabulary, lstm: Pooling, kernel: Kernel
     ) -> None:
         self._vocabulary = vocabulary
         self._word_vectors = weights["word_vectors.weight"]
         self._character_vectors = weights["characters.embedding.weight"]
         filters = weights["characters.convolution.weight"]  # (filters, size, width)
         self._width = filters.shape[2]
-        self._filters = np.ascontiguousarray(filters.transpose(2, 1, 0)).reshape(-1, len(filters))
+        fields = np.ascontiguousarray(filters.transpose(2, 1, 0)).reshape(-1, len(filters))
+        self._times_filters = Product(fields, kernel)  # (size * width, filters)
         self._filter_bias = weights["characters.convolution.bias"]
-        # (word, inputs), (filters, inputs) and (inputs,)
-        words, spellings = np.split(weight, [self._word_vectors.shape[1]])
-        self._times_word_weight = Product(words, kernel)
-        self._times_filter_weight = Product(spellings, kernel)
-        self._filtered = Product(self._filters, kernel)
-        self._bias = bias
+        words, spellings = np.split(lstm.weight, [self._word_vectors.shape[1]])
+        self._times_word_weight = Product(words, kernel)  # (word, inputs)
+        self._times_spelling_weight = Product(spellings, kernel)  # (filters, inputs)
+        self._bias = lstm.bias  # (inputs,)
         # (inputs,) each: most types are unknown words, and most documents have no topic.
         self._unknown_inputs, self._no_topic_inputs = self._inputs(
             np.stack([self._word_vectors[UNKNOWN], weights["no_topic"]])
@@ -82,23 +76,20 @@ class TypeInputs(KeptByType):
     def _add(self, types: list[str]) -> None:
         for at in range(0, len(types), _TYPES_AT_ONCE):
             part = types[at : at + _TYPES_AT_ONCE]
+            ids = self._vocabulary.token_ids(part)
+            of_words = np.repeat(self._unknown_inputs[None], len(part), axis=0)
+            known = np.flatnonzero(ids != UNKNOWN)
+            if len(known):
+                of_words[known] = self._inputs(self._word_vectors[ids[known]])
             spelled = self._spellings(self._vocabulary.character_ids(part))
-            inputs = self._times_filter_weight(spelled)
-            inputs += self._word_inputs(self._vocabulary.token_ids(part))
+            inputs = self._times_spelling_weight(spelled)
+            inputs += of_words
             for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
                 table.add(half)
 
     def _inputs(self, vectors: Array32) -> Array32:
         """The inputs (vectors, inputs) from word vectors, with the bias."""
-        return self._times_word_weight(vectors) + self._bias
-
-    def _word_inputs(self, ids: npt.NDArray[np.int32]) -> Array32:
-        """The inputs (types, inputs) from the word vectors of these ids."""
-        inputs = np.repeat(self._unknown_inputs[None], len(ids), axis=0)
-        known = np.flatnonzero(ids != UNKNOWN)
-        if len(known):
-            inputs[known] = self._inputs(self._word_vectors[ids[known]])
-        return inputs
+        return np.asarray(self._times_word_weight(vectors) + self._bias)
 
     def _spellings(self, characters: npt.NDArray[np.int32]) -> Array32:
         """The CNN's output (types, filters) for ids (types, characters), ignoring padding."""
@@ -107,9 +98,10 @@ class TypeInputs(KeptByType):
         vectors = self._character_vectors[padded]  # (types, characters + 2 * beside, size)
         places = characters.shape[1] + beside
         # (types, places, size * width): the input of a filter at each place, flattened.
-        fields = sliding_window_view(vectors.reshape(len(vectors), -1), self._filters.shape[0], 1)
-        fields = np.ascontiguousarray(fields[:, :: vectors.shape[2]])
-        filtered = self._filtered(fields.reshape(-1, fields.shape[2]))
+        size = vectors.shape[2]
+        fields = sliding_window_view(vectors.reshape(len(vectors), -1), self._width * size, 1)
+        fields = np.ascontiguousarray(fields[:, ::size])
+        filtered = self._times_filters(fields.reshape(-1, fields.shape[2]))
         filtered = filtered.reshape(len(vectors), places, -1)  # (types, places, filters)
         count = (characters != PADDING).sum(axis=1)
         beyond = np.arange(places) >= (count + beside)[:, None]  # only padding
@@ -164,8 +156,7 @@ class Runtime:
         self._times_lev_weight = Product(weights["lev.weight"].T, kernel)
         self._lev_bias = weights["lev.bias"]
         self._times_window_weight = Product(self._pool_windows.weight, kernel)
-        lstm = self._pool_tokens
-        self._types = TypeInputs(weights, vocabulary, lstm.weight, lstm.bias, kernel)
+        self._types = TypeInputs(weights, vocabulary, self._pool_tokens, kernel)
 
     @property
     def lev_size(self) -> int:
@@ -209,8 +200,7 @@ class Runtime:
             variants = spliced(tokens, starts, times)
             return self.encode(variants, [topic] * len(variants))
         if attention is None:
-            places = table.token_places(np.array([len(tokens)]), self._windows.width)
-            vectors, _ = self._window_vectors(Numbered.of([tokens]), [topic], table, places)
+            vectors, _ = self._window_vectors(Numbered.of([tokens]), [topic], table)
         else:
             vectors = attention.window_vectors
         levs = np.zeros((len(times), self.lev_size), dtype=np.float32)
@@ -229,22 +219,17 @@ class Runtime:
         return self._attend(Numbered.of(documents), topics)
 
     def _attend(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> NetworkOutput:
-        lengths = texts.lengths
-        table = spread_windows(lengths, self._windows)
-        places = table.token_places(lengths, self._windows.width)
-        vectors, attention = self._window_vectors(texts, topics, table, places)
+        table = spread_windows(texts.lengths, self._windows)
+        vectors, attention = self._window_vectors(texts, topics, table)
         levs, window_attention = self._document_vectors(vectors, np.bincount(table.documents))
         return NetworkOutput(levs, table, vectors, attention, window_attention)
 
     def _window_vectors(
-        self,
-        texts: Numbered,
-        topics: Sequence[Sequence[str]],
-        table: WindowTable,
-        places: IntArray,
+        self, texts: Numbered, topics: Sequence[Sequence[str]], table: WindowTable
     ) -> tuple[Array32, Array32]:
-        """Window vectors (windows, size) and attention (windows, 1 + tokens) of these tokens."""
-        numbers = texts.row[places]  # (windows, tokens)
+        """Window vectors (windows, size) and attention (windows, 1 + tokens) of these windows."""
+        places = table.token_places(texts.lengths, self._windows.width)  # (windows, tokens)
+        numbers = texts.row[places]
         rows, tables = self._types.look_up(texts.lexicon, numbers.ravel())
         # (windows, 1 + tokens): first comes the prefix of a window's document, from another table.
         rows = np.column_stack([table.documents, rows.reshape(places.shape)])

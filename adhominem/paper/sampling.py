@@ -43,6 +43,11 @@ class DrawnPairs:
     def __len__(self) -> int:
         return len(self.first)
 
+    @property
+    def documents(self) -> IntArray:
+        """The first documents, then the second ones (2 * pairs,)."""
+        return np.concatenate([self.first, self.second])
+
     def __getitem__(self, chosen: npt.NDArray[np.generic] | slice) -> DrawnPairs:
         return DrawnPairs(self.first[chosen], self.second[chosen], self.same_author[chosen])
 
@@ -225,7 +230,7 @@ def _draw(labels: Labels, seed: str, rng: np.random.Generator, options: PairOpti
     if options.same_author_across:
         same = _rematch_same(same, labels, options, rng)
     if options.within:
-        different = _match_different(_documents(different), labels, options, rng)
+        different = _match_different(different.documents, labels, options, rng)
     if options.balanced:
         same, different = _balance(same, different, labels, options, rng)
     pairs = DrawnPairs.join(same, different)
@@ -257,13 +262,15 @@ def batches(
         raise OptionError(f"batch_size is {batch_size}; expected 1 or more")
     rng = _generator(seed, epoch, batch_size)
     order = rng.permutation(len(pairs))
+
+    def cut(rows: IntArray) -> list[IntArray]:
+        return [rows[at : at + batch_size] for at in range(0, len(rows), batch_size)]
+
     if options is None or not options.one_corpus_batches:
-        return _cut(order, batch_size)
-    corpora = np.sort(
-        np.stack([labels.corpus[pairs.first], labels.corpus[pairs.second]], axis=1)[order], axis=1
-    )
-    key = corpora[:, 0].astype(np.int64) * len(labels.corpus_names) + corpora[:, 1]
-    parts = [part for one in np.unique(key) for part in _cut(order[key == one], batch_size)]
+        return cut(order)
+    corpora = np.sort([labels.corpus[pairs.first], labels.corpus[pairs.second]], axis=0)[:, order]
+    key = corpora[0].astype(np.int64) * len(labels.corpus_names) + corpora[1]
+    parts = [part for one in np.unique(key) for part in cut(order[key == one])]
     return [parts[index] for index in rng.permutation(len(parts))]
 
 
@@ -273,20 +280,12 @@ def _generator(seed: int, epoch: int, *more: int) -> np.random.Generator:
     return np.random.default_rng([seed, epoch, *more])
 
 
-def _cut(order: IntArray, batch_size: int) -> list[IntArray]:
-    return [order[at : at + batch_size] for at in range(0, len(order), batch_size)]
-
-
-def _documents(pairs: DrawnPairs) -> IntArray:
-    return np.concatenate([pairs.first, pairs.second])
-
-
 def _rematch_same(
     same: DrawnPairs, labels: Labels, options: PairOptions, rng: np.random.Generator
 ) -> DrawnPairs:
     """The documents of the same-author pairs, paired again across works or topics."""
     label = labels.work if options.same_author_across == "work" else labels.topic
-    documents = _documents(same)
+    documents = same.documents
     documents = documents[label[documents] != UNKNOWN_LABEL]
     first, second = match_apart(labels.author[documents], label[documents], rng)
     return DrawnPairs(documents[first], documents[second], np.ones(len(first), bool))
@@ -317,7 +316,7 @@ def _balance(
     same, different = same[rng.permutation(len(same))], different[rng.permutation(len(different))]
     turned = max(0, (len(same) - len(different)) // 2)
     if turned:
-        more = _match_different(_documents(same[:turned]), labels, options, rng)
+        more = _match_different(same[:turned].documents, labels, options, rng)
         same, different = same[turned:], DrawnPairs.join(different, more)
     size = min(len(same), len(different))
     return same[:size], different[:size]

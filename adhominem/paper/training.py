@@ -23,7 +23,7 @@ from adhominem.errors import DivergedError, OptionError
 from adhominem.paper import distributed
 from adhominem.paper.config import DataOptions, TrainingOptions
 from adhominem.paper.losses import PairLabels, SiameseModel
-from adhominem.paper.network import Batch, Masks, on_device
+from adhominem.paper.network import Batch, Masks
 from adhominem.paper.sampling import DrawnPairs, batches, draw_epoch, why_no_pairs
 from adhominem.text.corpus import UNKNOWN_LABEL, PackedCorpus
 from adhominem.text.vocabulary import (
@@ -75,27 +75,9 @@ class DeviceCorpus:
         self, documents: IntArray, windows: WindowTable, topics: npt.NDArray[np.int32]
     ) -> Batch:
         """A batch of documents with these windows and topics; only types wait for the device."""
-        starts = self._offsets[documents][windows.documents] + windows.starts  # (windows,)
-        counts = on_device(windows.counts, self.device)  # (windows,)
-        # (windows, tokens): padded with the last token
-        place = torch.arange(self.options.width, device=self.device).minimum(counts[:, None] - 1)
-        types_at = self._tokens[
-            on_device(starts, self.device)[:, None] + place
-        ]  # (windows, tokens)
-        types, tokens = torch.unique(types_at, return_inverse=True)  # (types,), (windows, tokens)
-        topic_words, topic_documents = self._prefixes(topics)
-        return Batch(
-            type_words=self._words[types].long(),
-            type_characters=self._characters[types].long(),
-            tokens=tokens,
-            token_counts=counts,
-            window_documents=on_device(windows.documents, self.device),
-            window_positions=on_device(windows.positions, self.device),
-            max_windows=int(windows.positions.max()) + 1,
-            topic_words=on_device(topic_words, self.device),
-            topic_documents=on_device(topic_documents, self.device),
-            documents=len(documents),
-        )
+        begins, tables = self._offsets[documents], (self._words, self._characters)
+        width = self.options.width
+        return Batch.cut(self._tokens, begins, windows, width, self._prefixes(topics), tables)
 
     def _prefixes(self, topics: npt.NDArray[np.int32]) -> tuple[IntArray, IntArray]:
         """Vocabulary ids of the topics' tokens, and the document of each."""
@@ -133,10 +115,10 @@ class Plan:
 class _Prepared:
     """The prepared data and random numbers of a step."""
 
+    plan: Plan
     batch: Batch
     labels: PairLabels
     masks: Masks
-    pairs: int  # in all processes
 
 
 @contextmanager
@@ -170,7 +152,7 @@ class Trainer:
         self._aside: torch.cuda.Stream | None = None
         if device.type == "cuda":
             self._aside = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-        self._ahead: tuple[Plan, _Prepared] | None = None  # prepared while waiting
+        self._ahead: _Prepared | None = None  # prepared while waiting
         self._windows = replace(data.windows, max_windows=options.max_windows)
         self.optimiser = torch.optim.Adam(
             [parameter for parameter in model.parameters() if parameter.requires_grad],
@@ -184,16 +166,9 @@ class Trainer:
         A step is yielded once its losses and gradients are known to be finite, and applied when the
         iteration continues. Weights saved in between are known to be good.
         """
-        labels = self._corpus.labels
-        drawn = self._draw(epoch)
-        order = batches(
-            drawn,
-            labels,
-            self.options.batch_pairs,
-            seed=self.options.seed,
-            epoch=epoch,
-            options=self._data.pairs,
-        )
+        drawn, size, seed = self._draw(epoch), self.options.batch_pairs, self.options.seed
+        labels, options = self._corpus.labels, self._data.pairs
+        order = batches(drawn, labels, size, seed=seed, epoch=epoch, options=options)
         self.model.train()
         plans = [Plan(drawn[chosen], epoch, step) for step, chosen in enumerate(order)]
         for step in range(first_step, len(order)):
@@ -210,16 +185,16 @@ class Trainer:
         self.model.train()
         with torch.no_grad():
             levs = self.model.encode(prepared.batch, prepared.masks)
-            self.model.start_two_covariance(distributed.gather_levs(levs, prepared.pairs))
+            pairs = len(prepared.plan.pairs)
+            self.model.start_two_covariance(distributed.gather_levs(levs, pairs))
 
     def _draw(self, epoch: int) -> DrawnPairs:
-        drawn = draw_epoch(
-            self._corpus.labels, seed=self.options.seed, epoch=epoch, options=self._data.pairs
-        )
+        labels, options = self._corpus.labels, self._data.pairs
+        drawn = draw_epoch(labels, seed=self.options.seed, epoch=epoch, options=options)
         if not len(drawn):
             raise OptionError(
-                f"the {len(self._corpus.labels):,} training documents make no pair; "
-                f"{why_no_pairs(self._corpus.labels, self._data.pairs)}"
+                f"the {len(labels):,} training documents make no pair; "
+                f"{why_no_pairs(labels, options)}"
             )
         return drawn
 
@@ -227,7 +202,7 @@ class Trainer:
         """The data of a step, with all its random numbers."""
         pairs, seed = plan.pairs, [self.options.seed, plan.epoch, plan.step]
         rng = np.random.default_rng(seed)
-        documents = np.concatenate([pairs.first, pairs.second])  # (2 * pairs,)
+        documents = pairs.documents  # (2 * pairs,)
         lengths = self._corpus.lengths[documents]
         starts = crop_starts(lengths, self._windows, rng)
         labels = self._corpus.labels
@@ -239,13 +214,12 @@ class Trainer:
         mine = np.concatenate([mine, len(pairs) + mine])  # (2 * local pairs,)
         windows = consecutive_windows(lengths[mine], starts[mine], self._windows)
         authors = torch.from_numpy(labels.author[documents].astype(np.int64))
+        same_author = torch.from_numpy(pairs.same_author)
         return _Prepared(
+            plan,
             self._corpus.batch(documents[mine], windows, topics[mine]),
-            PairLabels(
-                torch.from_numpy(pairs.same_author).to(self._device), authors.to(self._device)
-            ),
+            PairLabels(same_author.to(self._device), authors.to(self._device)),
             Masks(torch.from_numpy(mine).to(self._device) % masks, masks, generator),
-            len(pairs),
         )
 
     def _find_gradients(
@@ -259,14 +233,14 @@ class Trainer:
         where = f"epoch {plan.epoch + 1}, step {plan.step + 1}"
         for scale in self._gradient_scales:
             began = time.perf_counter()
-            ready = ahead is not None and ahead[0] is plan
-            prepared = ahead[1] if ahead and ready else self._prepare(plan)  # the same each time
+            if ahead is None or ahead.plan is not plan:
+                ahead = self._prepare(plan)  # the same each time
             waited += time.perf_counter() - began
             with _one_thread() if self._aside else nullcontext():
-                tensors = self._gradients(prepared, scale, where)
+                tensors = self._gradients(ahead, scale, where)
             ahead = None  # its random numbers are used up
             if following is not None:
-                self._ahead = following, self._prepare_aside(following)
+                self._ahead = self._prepare_aside(following)
                 following = None
             *values, longest = torch.stack(list(tensors.values())).tolist()  # waits for the device
             losses = dict(zip(tensors, values, strict=False))
@@ -295,7 +269,7 @@ class Trainer:
         """
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
             levs = self.model.encode(prepared.batch, prepared.masks)  # (2 * local pairs, lev_size)
-        levs = distributed.gather_levs(levs, prepared.pairs)  # (2 * pairs, lev_size)
+        levs = distributed.gather_levs(levs, len(prepared.plan.pairs))  # (2 * pairs, lev_size)
         try:
             losses = self.model.losses(levs, prepared.labels)
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # singular

@@ -56,15 +56,14 @@ class TwoCovariance:
     ) -> TwoCovariance:
         """A model with given parameters: the paper's mu, B and W."""
         factors = []
-        for name, matrix in (
-            ("between_author_precision", between_author_precision),
-            ("within_author_precision", within_author_precision),
-        ):
+        for matrix in (between_author_precision, within_author_precision):
             try:
                 factors.append(np.linalg.cholesky(np.asarray(matrix, dtype=np.float64)))
             except np.linalg.LinAlgError:
+                which = "within" if factors else "between"
                 raise OptionError(
-                    f"{name} is not positive definite, or not square; expected both"
+                    f"{which}_author_precision is not positive definite, or not square; expected "
+                    "both"
                 ) from None
         return cls.from_factors(author_mean, *factors)
 
@@ -117,24 +116,6 @@ class TwoCovariance:
     def within_author_precision(self) -> FloatArray:
         """The within-author precision (lev_size, lev_size): the paper's W."""
         return np.asarray(self.projection.T @ self.projection)
-
-    @property
-    def between_author_entropy(self) -> float:
-        """The entropy between authors, in nats: log det(B^-1) / 2, plus a constant."""
-        return self._entropy(float(np.log(self.precision_ratio).sum()))
-
-    @property
-    def within_author_entropy(self) -> float:
-        """The entropy within authors, in nats."""
-        return self._entropy(0.0)
-
-    def _entropy(self, log_determinant_of_precision: float) -> float:
-        log_determinant = 2 * self._log_scale() + log_determinant_of_precision
-        return float(0.5 * (self.lev_size * np.log(2 * np.pi * np.e) - log_determinant))
-
-    def _log_scale(self) -> float:
-        """The log determinant of the projection."""
-        return float(np.linalg.slogdet(self.projection)[1])
 
     def log_bayes_factor(self, first: Side, second: Side) -> FloatArray:
         """The log Bayes factors (pairs,), in nats, for one author against two.
@@ -267,10 +248,9 @@ class TwoCovariance:
         shift = np.outer(sums.sum(axis=0), mean)
         centred = scatter - shift - shift.T + documents * np.outer(mean, mean)
         squares = p @ centred @ p.T  # (lev_size, lev_size): sum of z z'
+        log_scale = np.linalg.slogdet(p)[1] - 0.5 * len(mean) * np.log(2 * np.pi)
         likelihood = (
-            self._evidence(counts, total).sum()
-            - 0.5 * np.trace(squares)
-            + documents * (self._log_scale() - 0.5 * len(mean) * np.log(2 * np.pi))
+            self._evidence(counts, total).sum() - 0.5 * np.trace(squares) + documents * log_scale
         )
         variance = 1 / (self.precision_ratio + counts[:, None])  # (authors, lev_size)
         style = total * variance  # (authors, lev_size): the posterior means

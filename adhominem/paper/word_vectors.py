@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import numpy as np
 
@@ -44,32 +45,33 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
     vector are zeros, left to the caller.
     """
     path, types = Path(path), vocabulary.token_types
-    # Words are UTF-8 bytes here: most of a file's words are not wanted, so none is decoded.
-    wanted = {spelling.encode() for name in types for spelling in (name, name.lower())}
-    of_word: dict[bytes, _WordLine] = {}
     if bare_suffix(path) == ".bin":
         raise InputError(
             "word vectors in a binary form; expected text: fastText has a .vec beside its .bin, "
             "and gensim's save_word2vec_format writes one of word2vec's",
             path,
         )
+    # Words are UTF-8 bytes here: most of a file's words are not wanted, so none is decoded.
+    wanted = {spelling.encode() for name in types for spelling in (name, name.lower())}
+    of_word: dict[bytes, tuple[Array32, int]] = {}
     with open_bytes(path) as file:
-        for entry in _read_text(file, path, size, wanted):
-            of_word.setdefault(entry.word, entry)
+        for word, vector, line in _wanted_words(file, path, size, wanted):
+            of_word.setdefault(word, (vector, line))
     vectors = np.zeros((len(SPECIAL) + len(types), size), dtype=np.float32)
     known = np.zeros(len(vectors), dtype=np.bool_)
     for row, name in enumerate(types, start=len(SPECIAL)):
         match = of_word.get(name.encode()) or of_word.get(name.lower().encode())
         if match is None:
             continue
-        if not np.isfinite(match.vector).all():
+        vectors[row], line = match
+        known[row] = True
+        if not np.isfinite(vectors[row]).all():
             raise InputError(
                 f"the vector for {name!r} holds nan, infinity, or a number too large; expected "
                 "ordinary numbers",
                 path,
-                match.line,
+                line,
             )
-        vectors[row], known[row] = match.vector, True
     if not known.any():
         raise OptionError(
             f"{path} has a vector for none of the {len(types)} token types of the "
@@ -80,33 +82,10 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
     return WordVectors(vectors, known)
 
 
-class _WordLine(NamedTuple):
-    """A wanted word of a file."""
-
-    word: bytes
-    vector: Array32
-    line: int
-
-
-def _check_size(given: int, size: int, path: Path) -> None:
-    """Raise an error if the vectors do not have the network's size."""
-    if given != size:
-        raise OptionError(
-            f"the word vectors of {path} have the size {given}, but word_vector_size is "
-            f"{size}; set it to {given}, or choose other vectors"
-        )
-
-
-def _header(line: bytes) -> tuple[int, int] | None:
-    """(words, size) from a first line of two integers; None for any other line."""
-    fields = line.split()
-    if len(fields) != 2 or not all(field.isdigit() and len(field) < 19 for field in fields):
-        return None
-    return int(fields[0]), int(fields[1])
-
-
-def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Iterator[_WordLine]:
-    """The wanted words with their numbers, line by line."""
+def _wanted_words(
+    file: BinaryIO, path: Path, size: int, wanted: set[bytes]
+) -> Iterator[tuple[bytes, Array32, int]]:
+    """The wanted words with their vectors, and the line of each."""
     promised, count, number = 0, 0, 0
 
     def broken() -> InputError:
@@ -119,13 +98,18 @@ def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Ite
         line = line.rstrip()  # fastText ends its lines with a space
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
-            header = _header(line)
-            numbers = header[1] if header else _count_numbers(line, size)
+            fields = line.split()
+            is_header = len(fields) == 2 and all(f.isdigit() and len(f) < 19 for f in fields)
+            numbers = int(fields[1]) if is_header else _count_numbers(line, size)
             if not numbers:
                 raise broken()
-            _check_size(numbers, size, path)
-            if header:
-                promised = header[0]
+            if numbers != size:
+                raise OptionError(
+                    f"the word vectors of {path} have the size {numbers}, but word_vector_size is "
+                    f"{size}; set it to {numbers}, or choose other vectors"
+                )
+            if is_header:
+                promised = int(fields[0])
                 continue
         if not line:
             continue
@@ -140,12 +124,10 @@ def _read_text(file: BinaryIO, path: Path, size: int, wanted: set[bytes]) -> Ite
             except ValueError:
                 raise broken() from None
             with np.errstate(over="ignore"):
-                yield _WordLine(word, values.astype(np.float32), number)
+                yield word, values.astype(np.float32), number
     if count == 0:
-        raise InputError(
-            "there are no word vectors in the file; expected a word and its numbers in each line",
-            path,
-        )
+        expected = "expected a word and its numbers in each line"
+        raise InputError(f"there are no word vectors in the file; {expected}", path)
     if count < promised:
         raise InputError(
             f"the first line promises {promised} words, but the file ends after {count}; "
@@ -159,11 +141,12 @@ def _count_numbers(line: bytes, expected: int) -> int:
     fields = line.split(b" ")[1:]
     if len(fields) == expected:
         return expected  # reading the line will show whether they are numbers
-    count = 0
-    for field in reversed(fields):
-        try:
-            float(field)
-        except ValueError:
-            break
-        count += 1
-    return count
+    return len(list(takewhile(_is_number, reversed(fields))))
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True

@@ -126,16 +126,15 @@ def save_checkpoint(
     target = _checkpoint_folder(folder, progress)
     shutil.rmtree(target, ignore_errors=True)  # of a run that was killed while it wrote it
     target.mkdir(parents=True)
-    _write(weights_of(model), target / "model.safetensors")
+    files = {"model": weights_of(model), "best": best}
     for moment in _MOMENTS:
-        moments = {
+        files[moment] = {
             name: optimiser.state[parameter][moment].detach().cpu().contiguous()
             for name, parameter in model.named_parameters()
             if parameter in optimiser.state
         }
-        _write(moments, target / f"{moment}.safetensors")
-    if best:
-        _write(best, target / "best.safetensors")
+    for name, weights in files.items():
+        _write(weights, target / f"{name}.safetensors")
     with write_whole(folder / "latest.json") as text:
         json.dump(asdict(progress), text)
         text.flush()
@@ -176,11 +175,11 @@ def load_checkpoint(
         moments = {name: _read(source / f"{name}.safetensors") for name in _MOMENTS}
         best = _read(source / "best.safetensors") if progress.best_epoch >= 0 else {}
         shapes = {name: value.shape for name, value in model.state_dict().items()}
-        if best and {name: value.shape for name, value in best.items()} != shapes:
+        if best and best.keys() != shapes.keys():
             raise ValueError("best.safetensors is of another model")
-        for name, value in (item for weights in moments.values() for item in weights.items()):
+        for name, value in (item for part in (best, *moments.values()) for item in part.items()):
             if value.shape != shapes[name]:
-                raise ValueError(f"a moment of {name} is {tuple(value.shape)}")
+                raise ValueError(f"{name} is {tuple(value.shape)}; expected {shapes[name]}")
         for name, parameter in model.named_parameters():
             if name in moments["exp_avg"]:  # a frozen one has none
                 step = torch.tensor(float(progress.adam_step))

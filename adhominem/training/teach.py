@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -16,18 +17,14 @@ from adhominem.jobs.run import draw
 from adhominem.jobs.workers import encode_documents, encoder
 from adhominem.model.calibration import as_file
 from adhominem.model.files import ModelFiles
-from adhominem.model.folder import (
-    changeable_folder,
-    member_folders,
-    model_hash,
-    read_calibration,
-)
+from adhominem.model.folder import changeable_folder, member_folders, model_hash, read_calibration
 from adhominem.model.layout import CALIBRATION, STYLES
 from adhominem.model.writing import genres_file, replace_files, write_machine_look, write_prose
 from adhominem.score.machine import SHORTEST, MachineLook
 from adhominem.score.products import column_means
-from adhominem.score.prose import Prose
+from adhominem.score.prose import Prose, ProseSamples
 from adhominem.text.files import Document
+from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
 from adhominem.text.readers import (
     Corpora,
     Watch,
@@ -37,17 +34,22 @@ from adhominem.text.readers import (
     reading,
     unwatched,
 )
+from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.writing import locked
-from adhominem.training.fit_prose import TEXTS, learn_lexicon, prose_samples
 from adhominem.verify.verifier import load
 
+TEXTS = 400  # of a genre, to learn prose from
 MACHINE_TEXTS = 300  # of a source
 _MOST_TEXTS = 1_000  # more would hardly move a mean
 _FEWEST_TEXTS = 20
+_OF_LEXICON = 150  # texts of a genre, from which common words and letters are learnt
+_COMMON_WORDS = 100
+_USUAL_TRIGRAMS = 0.995  # share of all
+_LENGTHS = (80, 150, 300, 700, 3_000)  # words of the parts that are taken of each text
+_WIDTHS = range(55, 110)  # of wrapped lines
+_RAGGED = 0.04  # of the width: how unequal lines are that were wrapped for letters of all sizes
+
 _Text = TypeVar("_Text")
-
-
-# Genres
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ def learn_genres(
     folder = changeable_folder(folder)
     with locked(folder):
         verifier = load(folder)
-        if any(member.genres is None for member in verifier.members):
+        known = [member.genres for member in verifier.members if member.genres is not None]
+        if len(known) < len(verifier.members):
             raise OptionError(
                 "a member of this model knows no genres; expected n-gram models, or members of an "
                 "ensemble that was made with --corpus"
@@ -96,20 +99,15 @@ def learn_genres(
             means[source.name] = [column_means(part) for part in levs.parts[:-1]]
             texts[source.name] = len(chosen)
         files = {}
-        folders = member_folders(folder)
-        for number, (place, member) in enumerate(zip(folders, verifier.members, strict=True)):
-            assert member.genres is not None
+        for number, (place, genres) in enumerate(zip(member_folders(folder), known, strict=True)):
             centres = {name: by_member[number] for name, by_member in means.items()}
-            name = (place / STYLES.name).relative_to(folder).as_posix()
-            files[name] = genres_file(member.genres.with_centres(centres))
+            styles = (place / STYLES.name).relative_to(folder)
+            files[styles.as_posix()] = genres_file(genres.with_centres(centres))
         if calibration := read_calibration(ModelFiles(folder)):
             fitted_to = model_hash(folder, members=True)  # as it is so far, if it does not say
             files[CALIBRATION.name] = as_file({"fitted_to": fitted_to} | calibration)
         replace_files(folder, files)
     return LearntGenres(texts, load(folder).genres)
-
-
-# Prose
 
 
 @dataclass(frozen=True)
@@ -141,20 +139,79 @@ def learn_prose(
     with locked(folder):
         sources = _sampled(corpora, texts, "reading", skipped, watch)
         genres = {name: [document.text for document in drawn] for name, drawn in sources}
-        lexicon = learn_lexicon(genres, tokenizer)
-        with watch("learning", sum(map(len, genres.values()))) as on_texts:
-            samples = prose_samples(genres, tokenizer, lexicon, on_texts)
-        prose = Prose.fit(samples, lexicon)
+        counts = {name: len(drawn) for name, drawn in genres.items()}
+        with watch("learning", sum(counts.values())) as on_texts:
+            prose, samples = fit_prose(genres, tokenizer, on_texts)
         write_prose(folder, prose)
     foreign = prose.distances(samples.rates, samples.tokens) > prose.limit
     shares = {
         name: float(np.mean(foreign[samples.genre == at])) for at, name in enumerate(samples.genres)
     }
-    counts = {name: len(drawn) for name, drawn in genres.items()}
     return LearntProse(folder, counts, prose.limit, shares)
 
 
-# Texts by machines
+def fit_prose(
+    genres: Mapping[str, Sequence[str]],
+    tokenizer: Tokenizer,
+    on_texts: Callable[[int], None] = lambda count: None,
+) -> tuple[Prose, ProseSamples]:
+    """What prose is like, fitted to texts of several genres, nearly all of them prose.
+
+    The samples are excerpts of the texts in several lengths, in random layouts.
+    """
+    of_lexicon = (map(tokenizer.tokens, texts[:_OF_LEXICON]) for texts in genres.values())
+    lexicon = ProseLexicon.of(of_lexicon, _COMMON_WORDS, _USUAL_TRIGRAMS)
+    chance = random.Random(0)
+    numbers, counts, rates = [], [], []
+    for number, texts in enumerate(genres.values()):
+        for text in texts:
+            for length in _LENGTHS:
+                part = laid_out(excerpt(text, length, chance), chance)
+                tokens = tokenizer.tokens(part)
+                if tokens:
+                    numbers.append(number)
+                    counts.append(len(tokens))
+                    rates.append(prose_rates(part, tokens, lexicon))
+            on_texts(1)
+    samples = ProseSamples(
+        tuple(genres),
+        np.array(numbers, dtype=np.int64),
+        np.array(counts, dtype=np.int64),
+        np.array(rates).reshape(-1, len(RATES)),
+    )
+    return Prose.fit(samples, lexicon), samples
+
+
+def excerpt(text: str, words: int, chance: random.Random) -> str:
+    """A random passage of `words` words, in the text's own layout."""
+    places = [match.span() for match in re.finditer(r"\S+", text)]
+    if len(places) <= words:
+        return text
+    begin = chance.randrange(len(places) - words + 1)
+    return text[places[begin][0] : places[begin + words - 1][1]]
+
+
+def laid_out(text: str, chance: random.Random) -> str:
+    """A text as it is, or wrapped at a fixed width or with ragged lines."""
+    layout = chance.randrange(4)
+    if layout < 2:
+        return text
+    return wrapped(text, chance.choice(_WIDTHS), _RAGGED if layout == 2 else 0.0, chance)
+
+
+def wrapped(text: str, width: int, ragged: float, chance: random.Random) -> str:
+    """A text with no line longer than the width, or than one that varies from line to line."""
+    lines = []
+    for paragraph in text.splitlines():
+        line, room = "", chance.gauss(width, ragged * width)
+        for word in paragraph.split():
+            if line and len(line) + 1 + len(word) > room:
+                lines.append(line)
+                line, room = word, chance.gauss(width, ragged * width)
+            else:
+                line = f"{line} {word}" if line else word
+        lines.append(line)
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True)

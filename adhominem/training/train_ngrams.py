@@ -129,9 +129,8 @@ class _NgramRun:
     def _importance(self, weights: torch.Tensor) -> FloatArray:
         """(columns,): the variance of each weighted n-gram within corpora."""
         total = torch.zeros_like(weights)
-        for sample in self.trainer.samples(self.config.training.sample):
-            values = torch.cat(list(self.trainer.weighed(sample, weights)))
-            total += (values - values.mean(0)).square().sum(0)
+        for values in self.trainer.centred(weights):
+            total += values.square().sum(0)
         return total.double().cpu().numpy()
 
     def write(self, folder: Path, weights: Arrays) -> None:

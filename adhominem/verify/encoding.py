@@ -13,8 +13,7 @@ import numpy as np
 from adhominem.arrays import Levs, Rows, is_finite, joined
 from adhominem.errors import NO_WORD, EmptyTextError, InputError
 from adhominem.model.member import Member
-from adhominem.ngrams.encoder import NgramEncoder
-from adhominem.ngrams.together import NgramsTogether
+from adhominem.ngrams.encoder import NgramEncoder, NgramsTogether
 from adhominem.pairs.passages import without_repetitions
 from adhominem.paper.runtime import NetworkOutput
 from adhominem.score.scorer import out_of_range

@@ -33,9 +33,8 @@ from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import SideTexts
 from adhominem.text.sentences import sentence_starts, word_spans
-from adhominem.verify.comparison import ComparedSides, ComparedText
 from adhominem.verify.ngram_contributions import Balance, NgramContribution, explain_ngrams
-from adhominem.verify.verification import Verification
+from adhominem.verify.verification import ComparedSides, ComparedText, Verification
 from adhominem.verify.verifier import Verifier
 
 SHORTEST = 200  # characters of a passage; a longer sentence stays whole

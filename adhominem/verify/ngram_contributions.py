@@ -29,7 +29,7 @@ from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, NgramTable
 from adhominem.score.contributions import ProductContribution
-from adhominem.verify.comparison import ComparedSides, ComparedText
+from adhominem.verify.verification import ComparedSides, ComparedText
 
 _CANDIDATES = 400  # n-grams to be grouped where they occur in the same places
 _SHOWN = 30

@@ -33,8 +33,7 @@ from adhominem.score.calibration import Scores
 from adhominem.score.genres import USUAL_TOKENS
 from adhominem.score.members import GenreMember
 from adhominem.score.population import FEWEST, Population
-from adhominem.verify.comparison import ComparedSides
-from adhominem.verify.verification import Likeness
+from adhominem.verify.verification import ComparedSides, Likeness
 
 DRAWS = 200
 WIDENED = 1.6  # factor by which the interval is wider than the draws: see above

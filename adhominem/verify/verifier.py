@@ -35,9 +35,10 @@ from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair
 from adhominem.verify.cautions import ExaminedText, is_other_language
-from adhominem.verify.comparison import ComparedSides, ComparedText
 from adhominem.verify.encoding import EnsembleEncoder, as_documents
 from adhominem.verify.verification import (
+    ComparedSides,
+    ComparedText,
     Likeness,
     Verification,
     guessed_genre,

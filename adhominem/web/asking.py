@@ -22,7 +22,7 @@ from adhominem.records import OneOf, Setting, Within, settings_of
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.text.readers import Unit, Watch
-from adhominem.verify.comparison import ComparedSides
+from adhominem.verify.verification import ComparedSides
 from adhominem.verify.verifier import Verifier
 from adhominem.web.batching import Progress, no_progress
 from adhominem.web.failures import json_bytes, too_large

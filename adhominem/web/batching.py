@@ -25,8 +25,8 @@ from adhominem.jobs.workers import Encode, encoder
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.encoding import MOST_LEVS, Kept
+from adhominem.verify.verification import ComparedSides
 from adhominem.verify.verifier import Verifier
 from adhominem.web.failures import BrokenOffError, busy, logger, place_of
 from adhominem.web.limits import Limits, client_asking

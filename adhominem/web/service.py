@@ -21,10 +21,9 @@ from adhominem.questions.report.report import Report, make_report
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.sensitivity import Influence, influences
-from adhominem.verify.verification import Verification
+from adhominem.verify.verification import ComparedSides, Verification
 from adhominem.verify.verifier import Verifier, load
 from adhominem.web.batching import (
     LONG_TEXT,

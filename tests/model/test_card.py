@@ -12,9 +12,8 @@ from test_validation import made_up
 from adhominem.model.calibration import CalibrationReport
 from adhominem.model.card import (
     calibrated_card,
-    card_with_accuracy,
-    card_with_unseen,
     ensemble_card,
+    put_section,
 )
 from adhominem.model.layout import CARD
 
@@ -33,8 +32,8 @@ def titles(model: Path) -> list[str]:
 
 def test_what_is_measured_stands_before_the_limits(model: Path) -> None:
     before, limits = titles(model), (model / CARD.name).read_text("utf-8").split("## Limits")[1]
-    card_with_accuracy(model, "| auc |", "| words |")
-    card_with_unseen(model, "| left out |")
+    put_section(model, "accuracy", accuracy="| auc |", lengths="| words |")
+    put_section(model, "unseen", tables="| left out |")
     assert titles(model) == [*before[:-1], "Accuracy", "Genres not seen in training", "Limits"]
     text = (model / CARD.name).read_text("utf-8")
     assert text.startswith("# A model\n\nFor tests.")
@@ -45,11 +44,11 @@ def test_what_is_measured_stands_before_the_limits(model: Path) -> None:
 def test_what_is_measured_again_takes_the_place_of_what_was(model: Path, first: str) -> None:
     for number in ("1", "2"):
         if first == "accuracy":
-            card_with_accuracy(model, f"| auc {number} |", "| words |")
-            card_with_unseen(model, f"| left out {number} |")
+            put_section(model, "accuracy", accuracy=f"| auc {number} |", lengths="| words |")
+            put_section(model, "unseen", tables=f"| left out {number} |")
         else:
-            card_with_unseen(model, f"| left out {number} |")
-            card_with_accuracy(model, f"| auc {number} |", "| words |")
+            put_section(model, "unseen", tables=f"| left out {number} |")
+            put_section(model, "accuracy", accuracy=f"| auc {number} |", lengths="| words |")
     text = (model / CARD.name).read_text("utf-8")
     assert "| auc 2 |" in text
     assert "| left out 2 |" in text

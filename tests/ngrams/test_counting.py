@@ -10,7 +10,7 @@ from test_ngrams_together import ENCODERS, TEXTS, encode, some_texts
 
 from adhominem.compiled import NUMPY, VARIABLE, compiled
 from adhominem.ngrams.counter import NgramCounter
-from adhominem.ngrams.together import NgramsTogether
+from adhominem.ngrams.encoder import NgramsTogether
 from adhominem.text.lexicon import Numbered
 
 module = compiled("adhominem.ngrams._counting")

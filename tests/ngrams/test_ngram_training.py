@@ -21,7 +21,8 @@ from adhominem.evaluation.pan import auc
 from adhominem.ngrams import training as ngrams
 from adhominem.ngrams.config import NgramTrainingOptions
 from adhominem.ngrams.counter import NgramCounter
-from adhominem.ngrams.training import DeviceNgrams, NgramTrainer, weigh
+from adhominem.ngrams.encoder import NgramEncoder
+from adhominem.ngrams.training import DeviceNgrams, NgramTrainer, samples_of, weigh
 from adhominem.text.corpus import Labels, PackedCorpus
 
 CPU = torch.device("cpu")
@@ -89,14 +90,13 @@ def test_whole_documents_are_counted_from_their_beginning_up_to_a_length(
 def test_ngrams_weigh_as_much_as_at_inference(ngram_run: NgramRun) -> None:
     model, corpus = ngram_run.model, ngram_run.data.corpus
     texts = [words_of(corpus, at) for at in range(20)] + [["the"], ["§"]]
-    counter, encoder = NgramCounter(model.table), model.encoder()
+    counter = NgramCounter(model.table)
+    encoder = NgramEncoder(model.table, model.weights, model.config.lev_size, longest=10_000)
     counts = torch.from_numpy(np.array([counter.count(text) for text in texts]))
     learnt = torch.from_numpy(model.weights["weights"].astype(np.float32))
     found = weigh(counts, learnt, model.table.channels).numpy()
     for text, row in zip(texts, found, strict=True):
-        expected = np.zeros(len(row))
-        columns, values = encoder.weigh(text)
-        expected[columns] = values
+        expected, _ = encoder.values(text)
         np.testing.assert_allclose(row, expected, rtol=1e-4, atol=1e-7)
 
 
@@ -351,9 +351,8 @@ def test_more_dimensions_than_texts_are_refused(ngram_run: NgramRun) -> None:
 
 def test_samples_are_some_documents_of_each_corpus_each_once(ngram_run: NgramRun) -> None:
     labels = ngram_run.data.corpus.labels
-    trainer = trainer_of(ngram_run, FEW_STEPS)
     for most, size in ((9, 9), (1000, 70)):
-        samples = trainer.samples(most)
+        samples = samples_of(labels, most, 0)
         assert [set(labels.corpus[each].tolist()) for each in samples] == [{0}, {1}]
         assert [len(set(each.tolist())) for each in samples] == [size, size]
 

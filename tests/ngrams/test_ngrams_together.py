@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_ngram_counter import names_of, slow_ngrams, table_of
 
-from adhominem.ngrams import together as together_module
-from adhominem.ngrams.encoder import NgramEncoder, eight_bits, shared_dimensions
+from adhominem.ngrams import encoder as encoder_module
+from adhominem.ngrams.encoder import NgramEncoder, NgramsTogether, eight_bits, shared_dimensions
 from adhominem.ngrams.table import NgramOptions
-from adhominem.ngrams.together import NgramsTogether
 from adhominem.text.lexicon import Lexicon, Numbered
 from adhominem.text.tokenizer import Tokenizer
 
@@ -78,7 +77,12 @@ def slow_lev(encoder: NgramEncoder, tokens: list[str]) -> Levs:
             }
             length = 2 * np.sqrt(sum(value**2 for value in values.values()))
             for at, value in values.items():
-                lev += value / length / parts * encoder.rows(np.array([at]))[0]
+                lev += (
+                    value
+                    / length
+                    / parts
+                    * encoder.levs(np.array([at]), np.ones((1, 1), np.float32))[0]
+                )
     return lev
 
 
@@ -104,7 +108,7 @@ def test_neither_batch_nor_order_nor_repetition_matters(
     whole = encode(Numbered.of(texts), together)
     order = [rng.randrange(len(texts)) for _ in range(2 * len(texts))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(together_module, "_PARTS_AT_ONCE", at_once)
+        patch.setattr(encoder_module, "_PARTS_AT_ONCE", at_once)
         found = encode(Numbered.of([texts[at] for at in order]), together)
     np.testing.assert_allclose(found, whole[order], rtol=1e-5, atol=1e-6)
     assert encode(Numbered.of([]), together).shape == (0, 90)

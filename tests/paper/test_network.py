@@ -108,12 +108,11 @@ def batch_of(
         token_counts=torch.tensor([len(window) for window in windows]),
         window_documents=torch.tensor([n for n, text in enumerate(some) for _ in text.windows]),
         window_positions=torch.tensor([n for text in some for n in range(len(text.windows))]),
-        max_windows=max(len(text.windows) for text in some),
         topic_words=torch.tensor([word for text in some for word in text.topic], dtype=torch.long),
         topic_documents=torch.tensor(
             [n for n, text in enumerate(some) for _ in text.topic], dtype=torch.long
         ),
-        documents=len(some),
+        shape=(len(some), max(len(text.windows) for text in some)),
     )
 
 
@@ -230,7 +229,7 @@ def test_a_document_does_not_depend_on_its_batch_on_padding_nor_on_what_stands_b
     some: list[Text], more_width: int, more_types: int, behind: int
 ) -> None:
     batch = batch_of(some, more_width=more_width, more_types=more_types, behind=behind)
-    batch = replace(batch, max_windows=batch.max_windows + more_width)
+    batch = replace(batch, shape=(len(some), batch.shape[1] + more_width))
     for found, text in zip(per_document(NETWORK(batch), some), some, strict=True):
         (alone,) = per_document(NETWORK(batch_of([text])), [text])
         assert_same_encoding(found, alone, 1e-6)

@@ -176,8 +176,7 @@ def test_each_window_holds_exactly_its_tokens(
     assert window_strings(batch, EVERYTHING) == expected
     assert batch.window_documents.tolist() == table.documents.tolist()
     assert batch.window_positions.tolist() == table.positions.tolist()
-    assert batch.max_windows == 1 + max(table.positions)
-    assert batch.documents == len(documents)
+    assert batch.shape == (len(documents), 1 + max(table.positions))
     assert batch.tokens.shape == (len(table.starts), NARROW.width)
 
 

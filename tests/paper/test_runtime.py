@@ -99,10 +99,9 @@ def by_torch(
         token_counts=torch.from_numpy(table.counts),
         window_documents=torch.from_numpy(table.documents),
         window_positions=torch.from_numpy(table.positions),
-        max_windows=int(table.positions.max()) + 1,
         topic_words=torch.from_numpy(VOCABULARY.token_ids(words)).long(),
         topic_documents=torch.tensor(owners, dtype=torch.long),
-        documents=len(documents),
+        shape=(len(documents), int(table.positions.max()) + 1),
     )
     with torch.no_grad():
         return network(batch)  # type: ignore[no-any-return]

@@ -6,7 +6,7 @@ import pytest
 from conftest import made_up_rows
 
 from adhominem.errors import InputError
-from adhominem.questions.material import CaseMaterial, sort_out
+from adhominem.questions.candidates import CaseMaterial, sort_out
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 

@@ -13,7 +13,7 @@ from adhominem import Tokenizer
 from adhominem.errors import OptionError
 from adhominem.text import prose_rates as module
 from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
-from adhominem.training.fit_prose import wrapped
+from adhominem.training.teach import wrapped
 
 LEXICON = ProseLexicon(("the", "and", "of", "was"), (" th", "the", "he ", " ca", "cat", "at "))
 TOKENIZER = Tokenizer()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem import Tokenizer
-from adhominem.training.fit_prose import excerpt, fit_prose, laid_out, wrapped
+from adhominem.training.teach import excerpt, fit_prose, laid_out, wrapped
 
 WORDS = st.lists(st.text("abc.", min_size=1, max_size=9), max_size=60)
 
@@ -48,7 +48,7 @@ def test_the_same_texts_teach_the_same() -> None:
         ],
     }
     tokenizer = Tokenizer()
-    first, second = fit_prose(genres, tokenizer), fit_prose(genres, tokenizer)
+    (first, _), (second, _) = fit_prose(genres, tokenizer), fit_prose(genres, tokenizer)
     assert first == second
     assert first.genres == ("letters", "notes")
     told = first.departure(

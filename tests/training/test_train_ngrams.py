@@ -138,8 +138,7 @@ def test_a_profile_gives_dimensions_of_their_own_to_what_varies_most_within_kind
     values = np.zeros((len(corpus), sum(model.table.sizes)))
     for at in range(len(corpus)):
         words = [corpus.types[kind] for kind in corpus.document(at)]
-        columns, found = encoder.weigh(words[: config.training.longest])
-        values[at, columns] = found
+        values[at], _ = encoder.values(words[: config.training.longest])
     for kind in (0, 1):
         own = corpus.labels.corpus == kind
         values[own] -= values[own].mean(axis=0)

@@ -13,9 +13,9 @@ from conftest import SmallRun, rich_rows
 from adhominem import Population, Verifier, load
 from adhominem.model.folder import read_models
 from adhominem.model.member import make_members
-from adhominem.verify import comparison as module
-from adhominem.verify.comparison import ComparedSides
+from adhominem.verify import verification as module
 from adhominem.verify.sensitivity import population_sensitivity
+from adhominem.verify.verification import ComparedSides
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 3, "-comparison-")]
 Levs = npt.NDArray[np.float32]

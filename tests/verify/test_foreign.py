@@ -11,7 +11,7 @@ from test_cautions import CHINESE, FRENCH, GARDEN, GERMAN, VOYAGE, WINTER
 from adhominem import Verifier, load
 from adhominem.score.prose import Departure
 from adhominem.text import prose_rates
-from adhominem.training.fit_prose import wrapped
+from adhominem.training.teach import wrapped
 from adhominem.verify.cautions import in_what_respect
 from adhominem.verify.verification import Verification
 

@@ -21,7 +21,6 @@ from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, shape
 from adhominem.score.contributions import ProductContribution
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify import ngram_contributions as module
-from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.ngram_contributions import (
     NgramContribution,
@@ -34,6 +33,7 @@ from adhominem.verify.ngram_contributions import (
     ngram_members,
     shown,
 )
+from adhominem.verify.verification import ComparedSides
 
 ROWS = rich_rows("letters", 3, 2, "-ngrams-")
 TEXTS = [row["text"] for row in ROWS]
@@ -110,7 +110,8 @@ def slow_contributions(comparison: ComparedSides) -> dict[Ngram, float]:
             ]
             whole = sum(float(mean @ mean) for mean in means)
         for column in columns.tolist():
-            ngram, row = table.ngram(column), encoder.rows(np.array([column]))[0].astype(float)
+            ngram, one = table.ngram(column), np.ones((1, 1), np.float32)
+            row = encoder.levs(np.array([column]), one)[0].astype(float)
             if encoder.is_profile:
                 terms[ngram] = 0.0
                 squares[ngram] = sum(float(row @ mean) ** 2 for mean in means)

@@ -12,8 +12,8 @@ from conftest import NgramRun, SmallRun, any_words, rich_rows
 
 from adhominem import Verifier, load
 from adhominem.verify import sensitivity as module
-from adhominem.verify.comparison import ComparedSides, ComparedText
 from adhominem.verify.sensitivity import DRAWS, WIDENED, Interval, bootstrap_interval
+from adhominem.verify.verification import ComparedSides, ComparedText
 
 TEXTS = [row["text"] for row in rich_rows("letters", 3, 2, "-drawn-")]
 FloatArray = npt.NDArray[np.float64]

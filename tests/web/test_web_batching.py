@@ -25,8 +25,7 @@ from adhominem.errors import EmptyTextError
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.verify.comparison import ComparedSides
-from adhominem.verify.verification import Verification
+from adhominem.verify.verification import ComparedSides, Verification
 from adhominem.verify.verifier import Verifier
 from adhominem.web import batching
 from adhominem.web.batching import Job, Worker, cost

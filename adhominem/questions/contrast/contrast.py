@@ -18,7 +18,7 @@ import adhominem
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.errors import OptionError
 from adhominem.pairs.passages import find_duplicates, fingerprint, without_shared
-from adhominem.questions.cautions import foreign_texts
+from adhominem.questions.candidates import foreign_texts
 from adhominem.questions.contrast.habits import (
     GROUPS,
     Counts,

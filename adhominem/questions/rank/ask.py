@@ -22,8 +22,12 @@ import numpy as np
 from adhominem.arrays import AnyLevs, Levs
 from adhominem.errors import NO_WORD, EmptyTextError
 from adhominem.jobs.run import Run, part
-from adhominem.questions.cautions import (
+from adhominem.questions.candidates import (
+    GIVEN,
+    NO_POPULATION,
+    OTHERS,
     UNTRIED,
+    CaseMaterial,
     candidates_by_genre,
     cautions_of_others,
     cautions_of_ranking,
@@ -32,9 +36,6 @@ from adhominem.questions.cautions import (
     mostly_foreign,
     obstacles_of,
     other_genres,
-)
-from adhominem.questions.material import (
-    CaseMaterial,
     sort_out,
     without_texts,
 )
@@ -53,11 +54,8 @@ from adhominem.questions.question import (
     made_by,
 )
 from adhominem.questions.rank.evidence import (
-    GIVEN,
     MOST_POPULATION,
-    NO_POPULATION,
     NO_STATEMENT,
-    OTHERS,
     LevsOf,
     RankingPopulation,
     ScoredCandidate,

@@ -20,13 +20,19 @@ import numpy as np
 
 from adhominem.arrays import AnyLevs, BoolArray, FloatArray, IntArray, Levs, joined
 from adhominem.errors import OptionError
-from adhominem.questions.material import FEWEST_CANDIDATES, too_few, without_texts
+from adhominem.questions.candidates import (
+    FEWEST_CANDIDATES,
+    GIVEN,
+    NO_POPULATION,
+    OTHERS,
+    too_few,
+    without_texts,
+)
 from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.population import FEWEST, Population
 from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
 
-GIVEN, OTHERS, NO_POPULATION = "given", "other candidates", "none"  # sources of a population
 NONE = "<UNK>"  # "none of them", as PAN writes it
 NO_STATEMENT = "no statement is made"
 MOST_POPULATION = 200  # texts: more would hardly change a Bayes factor

@@ -18,7 +18,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from adhominem.errors import OptionError
-from adhominem.questions.material import sort_out
+from adhominem.questions.candidates import sort_out
 from adhominem.questions.rank.evidence import check_prior, posteriors
 from adhominem.questions.report.details import CaseDetails
 from adhominem.questions.report.evidence import LOG_10

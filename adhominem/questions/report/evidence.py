@@ -24,8 +24,7 @@ from adhominem.questions.validate.page import study_facts
 from adhominem.score.population import Population
 from adhominem.statistics import exact_interval, interval
 from adhominem.text.exhibits import Exhibit, words_a_text
-from adhominem.verify.comparison import ComparedSides
-from adhominem.verify.verification import Likeness, guessed_genre
+from adhominem.verify.verification import ComparedSides, Likeness, guessed_genre
 from adhominem.verify.verifier import Verifier
 
 LOG_10 = log(10)

@@ -36,7 +36,6 @@ from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit, SideTexts
 from adhominem.verify.cautions import Caution
-from adhominem.verify.comparison import ComparedSides
 from adhominem.verify.explanation import Explanation, explain_comparison
 from adhominem.verify.sensitivity import (
     DRAWS,
@@ -48,7 +47,7 @@ from adhominem.verify.sensitivity import (
     population_sensitivity,
     text_sensitivity,
 )
-from adhominem.verify.verification import Likeness, Side, Verification
+from adhominem.verify.verification import ComparedSides, Likeness, Side, Verification
 from adhominem.verify.verifier import Verifier
 
 MOST_DRAWS = 10_000  # more would move no digit that is shown

@@ -13,13 +13,13 @@ import adhominem
 from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.jobs.run import Run, part
-from adhominem.questions.cautions import (
+from adhominem.questions.candidates import (
     foreign_candidates,
     mostly_foreign,
     obstacles_of,
     other_genres,
+    sort_out,
 )
-from adhominem.questions.material import sort_out
 from adhominem.questions.question import (
     EXAMPLE_TEXTS,
     Input,

@@ -12,7 +12,7 @@ from made_up import verification
 from adhominem import Verifier, load
 from adhominem.arrays import Levs
 from adhominem.jobs.run import Run
-from adhominem.questions.cautions import (
+from adhominem.questions.candidates import (
     candidates_by_genre,
     cautions_of_others,
     cautions_of_ranking,

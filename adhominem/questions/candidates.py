@@ -1,21 +1,198 @@
-"""What to beware of when candidates are ranked, beside what two sides are warned of."""
+"""Candidates' texts: what is left out of them, and what to beware of when they are compared.
+
+A text that is there twice would decide the answer by itself: who has a copy of the disputed text
+among the known ones wins, whatever the style. So copies are left out, passages that the texts of
+two people share are taken out, and both is said.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import compress, islice
+from itertools import count as counted
 
 import numpy as np
 
 from adhominem.arrays import Levs
+from adhominem.errors import InputError
 from adhominem.jobs.run import Run
-from adhominem.questions.rank.evidence import GIVEN, NO_POPULATION, OTHERS
+from adhominem.pairs.passages import find_duplicates, fingerprint, without_shared
 from adhominem.score.population import Population
+from adhominem.text.exhibits import Exhibit, with_text
 from adhominem.text.files import Document
-from adhominem.verify.cautions import Caution, caution, foreign_text, listed, two_genres
+from adhominem.verify.cautions import (
+    Caution,
+    caution,
+    foreign_text,
+    listed,
+    passages_taken_out,
+    two_genres,
+)
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
+
+Candidates = Mapping[str, Sequence[Document]]  # the known texts of each, by name
+
+GIVEN, OTHERS, NO_POPULATION = "given", "other candidates", "none"  # sources of a population
+FEWEST_CANDIDATES = 2  # candidates
+_COPIED = 0.5  # share of the shorter text that stands in the other: it is a copy
+
+
+@dataclass(frozen=True)
+class CaseMaterial:
+    """The texts that are compared, and what is said of those that are not."""
+
+    disputed: tuple[Exhibit, ...]
+    candidates: dict[str, tuple[Document, ...]]
+    places: dict[str, tuple[int, ...]]  # of these among the texts that were given of each
+    cautions: tuple[Caution, ...]
+
+    def exhibits(self, name: str, given: Sequence[Exhibit]) -> list[Exhibit]:
+        """Those of a candidate's exhibits that are left, as they are compared."""
+        return list(map(with_text, (given[at] for at in self.places[name]), self.candidates[name]))
+
+
+def sort_out(
+    disputed: Sequence[Exhibit],
+    candidates: Candidates,
+    *,
+    together: bool = True,
+    whole: bool = False,
+    fewest: int = FEWEST_CANDIDATES,
+) -> CaseMaterial:
+    """Each text once; candidates without a text are named.
+
+    Passages that texts of two people share are taken out of both, or only out of the known texts
+    where the disputed ones stay `whole`. Disputed texts that are ranked `together` must not count
+    twice; one by one they may be copies. At least `fewest` candidates must be left.
+    """
+    repeated, left_out, on_copies = _copies(disputed, candidates, together)
+    places: dict[str, tuple[int, ...]] = {}
+    numbers = counted()
+    for name, texts in candidates.items():
+        left = [at for at, _ in enumerate(texts) if next(numbers) not in left_out]
+        if left:
+            places[name] = tuple(left)
+    kept = {name: [candidates[name][at] for at in left] for name, left in places.items()}
+    without = [name for name in candidates if name not in kept]
+    cautions = (*on_copies, *without_texts(without))
+    if len(kept) < fewest:
+        raise too_few(len(kept), cautions, fewest)
+    first = [text for at, text in enumerate(disputed) if at not in repeated]
+    questioned = [one.document for one in first]
+    in_turn = [questioned] if together else [[text] for text in questioned]
+    groups, taken_out = without_shared([*in_turn, *kept.values()])
+    rest = [text for group in groups[: len(in_turn)] for text in group]
+    if whole:
+        rest, names = questioned, {text.id for text in questioned}
+        taken_out = [(name, words) for name, words in taken_out if name not in names]
+    return CaseMaterial(
+        tuple(map(with_text, first, rest)),
+        dict(zip(kept, map(tuple, groups[len(in_turn) :]), strict=True)),
+        places,
+        (*cautions, *passages_taken_out(taken_out)),
+    )
+
+
+def too_few(
+    count: int, cautions: Sequence[Caution] = (), fewest: int = FEWEST_CANDIDATES
+) -> InputError:
+    """The error of a case with too few candidates; `cautions` say who was left out, and why."""
+    message = (
+        f"there are texts of {count} candidate{'' if count == 1 else 's'}; expected {fewest} or "
+        "more, each with texts of their own"
+    )
+    if fewest > 1:
+        message += (
+            ". With a single candidate, compare two sides instead, as `adhominem verify` does"
+        )
+    reasons = [f"{one.message[:1].upper()}{one.message[1:]}" for one in cautions]
+    return InputError(". ".join([message, *reasons]))
+
+
+def without_texts(names: Sequence[str]) -> Iterator[Caution]:
+    """What is said of candidates of whom there is no text."""
+    if names:
+        yield caution(
+            "no_texts",
+            f"candidates without a text that can be used: {listed(names)}",
+            "they are left out; if one of them wrote the disputed text, no candidate is the right "
+            "answer",
+            "give texts by them, or read the posterior of “none of them” with that in mind",
+        )
+
+
+def _copies(
+    disputed: Sequence[Exhibit], candidates: Candidates, together: bool
+) -> tuple[set[int], set[int], list[Caution]]:
+    """The disputed and the known texts that are left out as copies, and what is said of them."""
+    known = [(name, text) for name, texts in candidates.items() for text in texts]
+    names = [exhibit.document.id for exhibit in disputed] + [
+        text.id if text.id.startswith(f"{name}/") else f"{text.id} ({name})" for name, text in known
+    ]
+    documents = [*(exhibit.document for exhibit in disputed), *(text for _, text in known)]
+    prints = [fingerprint(document.text) for document in documents]
+    repeated, left_out = set[int](), set[int]()
+    of_disputed, of_two, of_one = list[str](), list[str](), list[str]()
+    for pair in find_duplicates(prints, _COPIED):
+        first, second = sorted((pair.first, pair.second))
+        both = f"{names[first]} and {names[second]}"
+        one, other = first - len(disputed), second - len(disputed)  # among the known texts
+        if other < 0:
+            repeated |= {second} if together else set()
+        elif one < 0:
+            left_out.add(other)
+            of_disputed.append(both)
+        elif known[one][0] == known[other][0]:
+            left_out.add(other)
+            of_one.append(both)
+        else:
+            left_out |= {one, other}
+            of_two.append(both)
+    cautions = []
+    if repeated:
+        cautions.append(
+            caution(
+                "repeated_disputed",
+                "disputed texts that stand in another one, whole or in good part: "
+                f"{listed([names[at] for at in sorted(repeated)])}",
+                "they are left out, so that nothing counts twice",
+                "if these should be different texts, look at the files",
+            )
+        )
+    if of_disputed:
+        cautions.append(
+            caution(
+                "disputed_among_known",
+                f"a disputed text stands among the known ones: {listed(of_disputed, '; ')}",
+                "the known text is left out, since a copy says nothing about style",
+                "make sure whether it is known who wrote it: if it is certain, so is the answer",
+            )
+        )
+    if of_two:
+        cautions.append(
+            caution(
+                "text_of_two_candidates",
+                f"one text under the names of two candidates: {listed(of_two, '; ')}",
+                "it is left out of both",
+                "find out who wrote it, and remove the other copy",
+            )
+        )
+    if of_one:
+        cautions.append(
+            caution(
+                "repeated_text",
+                f"the same text twice under one name: {listed(of_one, '; ')}",
+                "it counts once, so the numbers are not affected",
+                "if these should be different texts, look at the files",
+            )
+        )
+    return repeated, left_out, cautions
+
+
+# What to beware of
 
 _MOST_CHECKED = 1_000  # most texts whose genre, and whether they are prose, is checked
 _MOSTLY = 0.5  # of a candidate's texts
@@ -45,13 +222,13 @@ def cautions_of_ranking(
 
     `verification` is that of the disputed text and the first candidate; what is said of its
     texts, and of a population that was given, holds for all. Texts that are foreign or of another
-    genre are told elsewhere, for all candidates. `strange` says of each candidate whether the texts
-    do not lie among those of the population, which is from this `source`, and `genres` what each
-    candidate's texts are most like, if they are of two genres.
+    genre are named elsewhere. `strange` says of each candidate whether the texts do not lie among
+    those of the population, which is from this `source`, and `genres` what each candidate's texts
+    are most like, if they are of two genres.
     """
     left_out = {"other_genre_of_population", "two_genres"} | _FOREIGN
     left_out |= set() if source == GIVEN else _OF_POPULATION
-    yield from (told for told in verification.warnings if told.code not in left_out)
+    yield from (one for one in verification.warnings if one.code not in left_out)
     if source == NO_POPULATION:
         yield caution(
             "few_others",
@@ -85,12 +262,12 @@ def foreign_candidates(names: Sequence[str]) -> Caution:
 
 def obstacles_of(verifier: Verifier, documents: Sequence[Document]) -> list[Caution | None]:
     """For each text why no statement is made on it, as `verify` says it; None where one is."""
-    told = []
+    obstacles = []
     for text in documents:
         words = verifier.tokens(text.text)
         departure = None if verifier.prose is None else verifier.prose.departure(text.text, words)
-        told.append(foreign_text(text.id, words, departure, verifier.lead.vocabulary.words))
-    return told
+        obstacles.append(foreign_text(text.id, words, departure, verifier.lead.vocabulary.words))
+    return obstacles
 
 
 def foreign_texts(verifier: Verifier, documents: Sequence[Document]) -> Iterator[Caution]:
@@ -163,13 +340,13 @@ def other_genres(
             apart.setdefault(both[1], []).append(name)
     if apart:
         names = {one: verifier.genre_names.get(one, one) for one in (genre, *apart)}
-        told = "; ".join(
+        others = "; ".join(
             f"{listed(those)} (most like {names[one]})" for one, those in apart.items()
         )
         yield caution(
             "other_genre_of_candidate",
             "texts of another genre than the disputed one (most like "
-            f"{names[genre]}): those of {told}",
+            f"{names[genre]}): those of {others}",
             "what sets the genres apart then counts against these candidates",
             "give texts by them of the disputed text's genre",
         )
