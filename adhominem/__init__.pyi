@@ -27,8 +27,8 @@ from adhominem.paper.sampling import PairOptions as PairOptions
 from adhominem.paper.sampling import batches as batches
 from adhominem.paper.sampling import draw_epoch as draw_epoch
 from adhominem.paper.two_covariance import TwoCovariance as TwoCovariance
+from adhominem.questions.cluster.ask import Clustering as Clustering
 from adhominem.questions.cluster.ask import cluster_corpus as cluster_corpus
-from adhominem.questions.cluster.cluster import Clustering as Clustering
 from adhominem.questions.contrast.ask import contrast_files as contrast_files
 from adhominem.questions.contrast.contrast import Contrast as Contrast
 from adhominem.questions.contrast.contrast import ContrastOptions as ContrastOptions
@@ -42,6 +42,9 @@ from adhominem.questions.rank.ask import Ranking as Ranking
 from adhominem.questions.rank.ask import rank as rank
 from adhominem.questions.rank.ask import rank_texts as rank_texts
 from adhominem.questions.rank.attribute import attribute_problems as attribute_problems
+from adhominem.questions.report.ask import check_report_files as check_report_files
+from adhominem.questions.report.ask import report_candidates as report_candidates
+from adhominem.questions.report.ask import report_files as report_files
 from adhominem.questions.report.candidates import CandidatesReport as CandidatesReport
 from adhominem.questions.report.candidates import make_candidates_report as make_candidates_report
 from adhominem.questions.report.check import check_report as check_report
@@ -49,21 +52,15 @@ from adhominem.questions.report.details import CaseDetails as CaseDetails
 from adhominem.questions.report.details import ItemDetails as ItemDetails
 from adhominem.questions.report.details import read_details as read_details
 from adhominem.questions.report.document import report_page as report_page
-from adhominem.questions.report.files import (
-    check_candidates_files as check_candidates_files,
-)
-from adhominem.questions.report.files import check_report_files as check_report_files
-from adhominem.questions.report.files import report_candidates as report_candidates
-from adhominem.questions.report.files import report_files as report_files
 from adhominem.questions.report.formats import read_report as read_report
 from adhominem.questions.report.formats import write_report as write_report
 from adhominem.questions.report.report import Report as Report
 from adhominem.questions.report.report import make_report as make_report
+from adhominem.questions.roll.ask import Rolled as Rolled
+from adhominem.questions.roll.ask import RollOptions as RollOptions
 from adhominem.questions.roll.ask import roll_files as roll_files
 from adhominem.questions.roll.ask import roll_text as roll_text
 from adhominem.questions.roll.page import roll_page as roll_page
-from adhominem.questions.roll.roll import Rolled as Rolled
-from adhominem.questions.roll.roll import RollOptions as RollOptions
 from adhominem.questions.search.ask import search_files as search_files
 from adhominem.questions.search.index_files import index_files as index_files
 from adhominem.questions.search.link import Links as Links
@@ -71,8 +68,8 @@ from adhominem.questions.search.link import link_index as link_index
 from adhominem.questions.search.search import SearchResult as SearchResult
 from adhominem.questions.search.search import search_texts as search_texts
 from adhominem.questions.validate.ask import validate as validate
-from adhominem.questions.verify.files import explain_files as explain_files
-from adhominem.questions.verify.files import verify_files as verify_files
+from adhominem.questions.verify.ask import explain_files as explain_files
+from adhominem.questions.verify.ask import verify_files as verify_files
 from adhominem.render.html import explanation_page as explanation_page
 from adhominem.score.calibration import Calibration as Calibration
 from adhominem.score.decision import VerbalScale as VerbalScale

@@ -33,8 +33,14 @@ import adhominem
 from adhominem import Document, Verifier
 from adhominem.arrays import FloatArray, IntArray
 from adhominem.questions.contrast.contrast import ContrastOptions, contrast_texts
-from adhominem.questions.contrast.habits import GROUPS, Counts, count_features, counting_member
-from adhominem.questions.contrast.rates import Rates, compare_rates
+from adhominem.questions.contrast.habits import (
+    GROUPS,
+    Counts,
+    Rates,
+    compare_rates,
+    count_features,
+    counting_member,
+)
 from adhominem.verify.ngram_contributions import shown
 
 SLICE = 1_000  # tokens

@@ -39,9 +39,8 @@ import adhominem
 from adhominem import Document, Exhibit, RollOptions
 from adhominem.arrays import FloatArray
 from adhominem.questions.roll.ask import roll_text
-from adhominem.questions.roll.blocks import Blocks, cut_blocks
-from adhominem.questions.roll.roll import smooth_blocks, window_factors
-from adhominem.questions.roll.smoothing import smooth
+from adhominem.questions.roll.smoothing import smooth, smooth_blocks
+from adhominem.questions.roll.windows import Blocks, cut_blocks, window_factors
 from adhominem.score.population import Population
 from adhominem.text.exhibits import first_words
 from adhominem.text.tokenizer import Tokenizer
@@ -218,7 +217,7 @@ def compare(
             (factors, False, closed),
             (factors[:, :1], True, alone),
         ):
-            smoothing = smooth_blocks(blocks, chosen, options, neither=neither)
+            smoothing = smooth_blocks(blocks, chosen, options.passage, neither=neither)
             trials.append(judge(blocks, smoothing.probability, case.change))
         shared = blocks.shared_out(delta_factors(blocks, case, tokenizer))
         nearest.append(judge(blocks, shared, case.change))

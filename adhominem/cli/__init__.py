@@ -26,13 +26,11 @@ from adhominem import __version__
 from adhominem.cli import (
     answers,
     asking,
-    compare,
     corpora,
     doctor,
     index,
     models,
     options,
-    report,
 )
 from adhominem.errors import AdHominemError, InputError
 from adhominem.harmless import one_line
@@ -156,12 +154,12 @@ def main() -> None:
 
 
 for _command in (
-    compare.verify,
-    compare.explain,
+    asking.QuestionCommand("verify", _MAX_BYTES),
+    asking.QuestionCommand("explain", _MAX_BYTES),
     asking.QuestionCommand("rank", _MAX_BYTES),
     asking.QuestionCommand("validate", _MAX_BYTES),
-    report.report,
-    report.check_report,
+    asking.QuestionCommand("report", _MAX_BYTES),
+    asking.QuestionCommand("check-report", _MAX_BYTES),
     answers.predict,
     answers.attribute,
     corpora.encode,

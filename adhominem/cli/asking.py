@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from functools import cached_property
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
@@ -51,13 +53,13 @@ class QuestionCommand(click.Command):
         from adhominem.questions.question import inputs_of
         from adhominem.records import settings_of
 
-        inputs = inputs_of(self.question).values()
+        inputs, model_help = inputs_of(self.question).values(), self.question.model_help
 
         def nothing() -> None: ...
 
         for decorate in (
-            _output(self.question.output),
-            opt.model,
+            *([] if self.question.output is None else [_output(self.question.output)]),
+            click.option("--model", help=model_help) if model_help else opt.model,
             *(opt.setting(one) for one in settings_of(self.question, "command")),
             *(getattr(opt, name) for name in self.question.runs_on),
             opt.json,
@@ -65,7 +67,7 @@ class QuestionCommand(click.Command):
             decorate(nothing)
         return [
             *(_argument(note) for note in inputs if not note.option),
-            *(_option(note) for note in inputs if note.option),
+            *(option for note in inputs for option in _options(note)),
             *nothing.__click_params__,  # type: ignore[attr-defined]
             *self._more,
         ]
@@ -77,20 +79,24 @@ class QuestionCommand(click.Command):
 
         question, job = self.question, click.get_current_context().obj
         try:
-            outputs = question.output.paths(values["output"])
-            question.check(values)
+            outputs = question.output.paths(values["output"]) if question.output else []
+            question.check({**values, "output": outputs})
         except OptionError as error:
             raise click.UsageError(str(error)) from None
         result = answer_files(question, **job, **values)
         page = question.page()
         complain(*(f"warning: {remark}" for remark in page.remarks(result)))
         if as_json:
-            kinds = [note.kind for note in inputs_of(question).values()]
-            reads_many = dict in kinds or Texts in kinds
-            output = values["output"] if question.output.is_required else None
-            print_result(result, job["skipped"] if reads_many else None, output)
-            return
-        print_answer(page, result, values, outputs)
+            inputs = inputs_of(question).values()
+            skipped = job["skipped"] if any(note.kind in (dict, Texts) for note in inputs) else None
+            if any(note.is_compared for note in inputs):  # then only texts of a population are
+                skipped = skipped or None
+            output = values["output"] if question.output and question.output.is_required else None
+            print_result(result, skipped, output)
+        else:
+            print_answer(page, result, values, outputs)
+        if status := page.status(result):
+            sys.exit(status)
 
 
 def _output(output: Output) -> opt.Decorator:
@@ -107,18 +113,39 @@ def _output(output: Output) -> opt.Decorator:
 def _argument(note: Input) -> click.Argument:
     from adhominem.questions.question import Side
 
-    several = note.kind is Side and not note.is_named
+    several = note.kind is Side and not note.is_named and not note.is_compared
     return click.Argument(
         [note.name],
         nargs=-1 if several else 1,
         metavar=note.metavar if note.metavar != "PATH" else None,
         required=note.is_required,
-        type=opt.TEXT if several else opt.PATH,
+        type=opt.TEXT if several or note.is_compared else opt.PATH,
     )
 
 
-def _option(note: Input) -> click.Option:
-    return click.Option(
+def _options(note: Input) -> Iterator[click.Option]:
+    """The option of an input, or those beside its argument."""
+    from adhominem.questions.question import Side
+
+    if note.is_compared and note.kind is Side:
+        yield click.Option(
+            [f"--also-{note.name}"],
+            multiple=True,
+            type=opt.TEXT,
+            metavar="FILE",
+            help=f"One more text of the {note.name} side.",
+        )
+    if note.has_topic:
+        yield click.Option(
+            [f"--topic-{note.name}"],
+            default="",
+            type=opt.TEXT,
+            metavar="TEXT",
+            help=f"What the {note.name} side is about.",
+        )
+    if not note.option:
+        return
+    yield click.Option(
         [note.option, note.name],
         multiple=note.kind is dict,
         required=note.is_required,

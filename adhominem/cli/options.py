@@ -40,7 +40,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def setting(one: Setting) -> Decorator:
     """An option for a setting of a dataclass of options."""
-    is_shown = one.kind is not bool and one.default is not None
+    is_shown = one.kind is not bool and one.default not in (None, "")
     return click.option(
         one.offered.option or f"--{one.name.replace('_', '-')}",
         one.name,
@@ -56,7 +56,7 @@ def _kind(setting: Setting) -> click.ParamType[Any] | None:
     """What a setting may be, as click checks it."""
     limit = setting.limit
     if setting.kind is bool or limit is None:
-        return None
+        return TEXT if setting.kind is str else None
     if isinstance(limit, OneOf):
         return click.Choice(limit.choices)
     low, high = max(limit.at_least, limit.above), min(limit.at_most, limit.below)

@@ -27,11 +27,10 @@ from adhominem.records import strict_json, to_json, with_schema
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from adhominem.questions.question import Page
+    from adhominem.questions.question import Page, Styled
     from adhominem.questions.question import Table as TableOfLines
     from adhominem.text.readers import Unit
     from adhominem.verify.cautions import Caution
-    from adhominem.verify.verification import Verification
 
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
 _NAME = 10  # columns of the terminal that the names of a table have at least
@@ -133,9 +132,14 @@ def say(message: str) -> None:
     print(_printable(message))
 
 
-def show(page: str) -> None:
-    """Lines that were made for a terminal, colours and all."""
-    print(page)
+def show(text: str, style: str | None) -> None:
+    """A line in a style, what comes first in bold; without a style, lines made for a terminal."""
+    if style is None:
+        print(text)
+        return
+    line = Text(_printable(text), style)
+    line.highlight_regex(r"^(?:log10 Bayes factor|Decision)  (?P<bold>[^:]+)")
+    Console(soft_wrap=True, highlight=False, emoji=False).print(line)
 
 
 def list_skipped(skipped: Sequence[InputError]) -> None:
@@ -159,12 +163,14 @@ def print_json(result: dict[str, object]) -> None:
 
 
 def print_result(
-    result: Any, skipped: Sequence[InputError] | None = None, output: Path | None = None
+    result: Any, skipped: Sequence[InputError] | None = None, output: Any = None
 ) -> None:
     """A dataclass as JSON, and what was skipped, or written, if that is not a part of it."""
     data = result.to_json() if hasattr(result, "to_json") else to_json(result)
-    if output is not None:
+    if isinstance(output, Path):
         data = {"output": output, **data}
+    elif output is not None:
+        data = {"outputs": list(map(str, output)), **data}
     data = {name: str(value) if isinstance(value, Path) else value for name, value in data.items()}
     if skipped is not None:
         data["skipped"] = [str(error) for error in skipped]
@@ -218,55 +224,17 @@ def _upright(head: Sequence[str], row: Sequence[str]) -> Iterator[list[str]]:
     yield from ([f"  {name}", cell] for name, cell in zip(head[1:], row[1:], strict=True))
 
 
-def print_lines(lines: Iterable[str | TableOfLines]) -> None:
+def print_lines(lines: Iterable[str | Styled | TableOfLines]) -> None:
     """A result for people: lines and tables."""
+    from adhominem.questions.question import Styled
+
     for line in lines:
         if isinstance(line, str):
             say(line)
+        elif isinstance(line, Styled):
+            show(line.text, line.style)
         else:
             print_table(line.title, line.columns, line.rows)
-
-
-def print_verification(result: Verification) -> None:
-    """What a comparison of two sides came to."""
-    from adhominem.score.decision import show_probability
-
-    number = f"{result.log10_bayes_factor:+.2f}"
-    if not result.states:
-        lines = [
-            (result.verbal, ""),
-            (f"Computed all the same: log10 Bayes factor {number}", "dim"),
-        ]
-    else:
-        probability = show_probability(result.probability_same_author)
-        prior = f"if it was {result.prior_same_author:g} before the texts"
-        lines = [
-            (f"log10 Bayes factor  {number}", ""),
-            (result.verbal, ""),
-            (f"Probability of one author  {probability}, {prior}", ""),
-            (f"Decision  {result.decision}: {result.reason}", ""),
-        ]
-    if result.reach:
-        bounds = f"{result.lower_bound:+.2f} to {result.upper_bound:+.2f}"
-        told = f"{bounds} under these conditions ({result.conditions}): {result.reach}"
-        lines.append((f"Bounds  {told}", ""))
-    if result.population is not None:
-        without = f"{result.population.log10_bayes_factor_without:+.2f}"
-        texts = f"Population  {result.population.texts:,} texts"
-        lines.append((f"{texts}; without it the log10 Bayes factor would be {without}", ""))
-    elif result.likeness is not None:
-        lines.append((result.likeness.sentence, ""))
-    for name, side in (("first", result.first), ("second", result.second)):
-        for material in side.documents:
-            told = f"{material.name}, {material.tokens:,} tokens, SHA-256 {material.sha256}"
-            lines.append((f"{name:>6}  {told}", "dim"))
-    lines.append((f" model  {result.model}, SHA-256 {result.model_sha256}", "dim"))
-    console = Console(soft_wrap=True, highlight=False, emoji=False)
-    for line, style in lines:
-        text = Text(_printable(line), style)
-        text.highlight_regex(r"^(?:log10 Bayes factor|Decision)  (?P<bold>[^:]+)")
-        console.print(text)
-    warn(result.warnings)
 
 
 @contextmanager

@@ -8,22 +8,37 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from adhominem.questions.question import Question
 
-# By their commands: the class, and what the list of commands says without loading it.
+# By their commands: folder and class, and what the list of commands says without loading it.
 QUESTIONS = {
-    "rank": ("WhichCandidate", "Which of these candidates wrote it, if any?"),
-    "validate": ("HowGood", "How does the model do on your own texts?"),
-    "map": ("WhatIsAlike", "Draw a corpus: which texts are alike, as a map and as a tree."),
-    "roll": ("WhichPart", "Which part of a text is by whom?"),
-    "cluster": ("HowManyWriters", "How many people wrote these texts, and who wrote what?"),
-    "contrast": ("WhatDiffers", "What sets one person's texts apart from another's?"),
-    "search": ("WhoElse", "Which texts of an index may be by the author of a text?"),
-    "link": ("WhichAccounts", "Which accounts of an index may be one person?"),
+    "verify": (
+        "verify.SameWriter",
+        "Were two texts written by the same person, and how strong is the evidence?",
+    ),
+    "explain": (
+        "verify.WhatSpeaks",
+        "Show where the model looked, and what speaks for or against one author.",
+    ),
+    "rank": ("rank.WhichCandidate", "Which of these candidates wrote it, if any?"),
+    "validate": ("validate.HowGood", "How does the model do on your own texts?"),
+    "report": (
+        "report.CaseReport",
+        "Write the report for a case: the evidence, what it rests on, and where it ends.",
+    ),
+    "check-report": (
+        "report.CheckReport",
+        "Compute a report again from its texts, and say what differs.",
+    ),
+    "map": ("map.WhatIsAlike", "Draw a corpus: which texts are alike, as a map and as a tree."),
+    "roll": ("roll.WhichPart", "Which part of a text is by whom?"),
+    "cluster": ("cluster.HowManyWriters", "How many people wrote these texts, and who wrote what?"),
+    "contrast": ("contrast.WhatDiffers", "What sets one person's texts apart from another's?"),
+    "search": ("search.WhoElse", "Which texts of an index may be by the author of a text?"),
+    "link": ("search.WhichAccounts", "Which accounts of an index may be one person?"),
 }
-_FOLDERS = {"link": "search"}  # of questions that share one
 
 
 def question_of(name: str) -> type[Question]:
-    """The question of this name, whose module is loaded now."""
-    module = import_module(f"adhominem.questions.{_FOLDERS.get(name, name)}.ask")
-    question: type[Question] = getattr(module, QUESTIONS[name][0])
+    """The question of this command, whose module is loaded now."""
+    folder, _, of_class = QUESTIONS[name][0].partition(".")
+    question: type[Question] = getattr(import_module(f"adhominem.questions.{folder}.ask"), of_class)
     return question

@@ -17,17 +17,16 @@ from dataclasses import MISSING, dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
 from types import NoneType
-from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 from markupsafe import Markup
 
 import adhominem
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs.run import MOST_TEXTS, Run, distinct, draw
+from adhominem.jobs.run import MOST_TEXTS, Run, distinct, draw, note_model
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.pairs.passages import without_recurring
-from adhominem.questions.verify.files import note_model
 from adhominem.records import Options, notes_of, settings_of, with_schema
 from adhominem.render.templates import markup, render_page
 from adhominem.score.decision import VerbalScale
@@ -35,7 +34,7 @@ from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, read_exhibits
 from adhominem.text.files import Document, check_not_read, name_of, noting_inputs, readable_name
 from adhominem.text.readers import Layout, Watch, find_sources, read_documents, unwatched
-from adhominem.text.writing import write_whole
+from adhominem.text.writing import replaced_file
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier, load
 
@@ -109,6 +108,9 @@ class Input:
     by_authors: bool = False  # whether a text without an author cannot be used
     is_servers: bool = False  # left out, it is the population that a server has
     is_named: bool = False  # a side: it has a name, and its command takes one path
+    is_compared: bool = False  # a side, or candidates, whose texts keep the hashes of their files
+    has_topic: bool = False  # whether the command takes what such a side is about
+    reads: Callable[[Any], Any] | None = None  # makes what is not a text of a path
     name: str = ""
     kind: Any = None  # `Exhibit`, `Side`, `dict` of candidates, `Texts`, or what is not a text
     is_required: bool = False
@@ -120,6 +122,8 @@ class Input:
 
     def of_sides(self, sides: Iterable[tuple[str, Sequence[Exhibit]]]) -> Any:
         """What the field holds: the texts of a side, or of candidates, each by its name."""
+        if self.kind is dict and self.is_compared:
+            return named(sides)
         if self.kind is dict:
             return named((name, [text.document for text in texts]) for name, texts in sides)
         ((name, texts),) = sides
@@ -151,8 +155,16 @@ class Input:
         return Texts(tuple(drawn), name, count=count)
 
     def read(self, paths: Any, settings: Mapping[str, Any], run: Run) -> Any:
-        """What the field holds, read from one or several files or folders."""
+        """What the field holds, read from one or several files or folders.
+
+        A side that is compared has its other texts and its topic among the settings.
+        """
+        if self.reads is not None:
+            return self.reads(paths)
         several = [paths] if isinstance(paths, str | Path) else list(paths)
+        if self.kind is Side and self.is_compared:
+            several += settings.get(f"also_{self.name}") or ()
+            return Side(tuple(read_exhibits(several, settings.get(f"topic_{self.name}") or "")))
         if self.kind is Exhibit:
             return self.of_sides([(str(several[0]), read_exhibits(several))])
         if self.kind is Side:
@@ -163,8 +175,6 @@ class Input:
                 if not self.option:
                     return _by_author(several[0], run.skipped)
                 return self.of_sides((name_of(path), read_exhibits([path])) for path in several)
-        if self.kind is VerbalScale:
-            return VerbalScale.read(paths)
         if self.kind is not Texts:  # an index
             return paths
         if str(paths) in self.metavar.split("|"):  # a word that stands for texts
@@ -180,13 +190,23 @@ class Input:
         return replace(texts, path=str(paths), unread=len(run.skipped or ()) - before)
 
 
+OwnScale = Annotated[
+    VerbalScale | None,
+    Input(
+        option="--scale",
+        option_help="A verbal scale of your own, as JSON.",
+        reads=VerbalScale.read,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Output:
     """What the command of a question writes."""
 
     help: str = "An .html page to write."
     kind: str = "an .html"
-    endings: tuple[str, ...] = (".html", ".htm")
+    endings: tuple[str, ...] = (".html", ".htm")  # if there are none, any will do
     is_required: bool = False
     is_repeated: bool = False  # several files, each of a kind of its own
 
@@ -194,7 +214,7 @@ class Output:
         """The files to write; an OptionError names one whose ending is another."""
         paths = [output] if isinstance(output, str | Path) else list(output or ())
         for path in paths:
-            if Path(path).suffix.lower() not in self.endings:
+            if self.endings and Path(path).suffix.lower() not in self.endings:
                 raise OptionError(f"{path} is not {self.kind} file; expected one")
         return [Path(path) for path in paths]
 
@@ -207,7 +227,7 @@ class Answer:
         return with_schema(self)
 
 
-def made_by(verifier: Verifier) -> dict[str, str]:
+def made_by(verifier: Verifier) -> dict[str, Any]:
     """Which model and which version of AdHominem an answer is from."""
     return {
         "model": verifier.name,
@@ -226,16 +246,26 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Page(Generic[Result]):
-    """How an answer is shown to people, on a page and on a terminal."""
+class Styled:
+    """A line for a terminal in a style of rich; without one, lines made for this terminal."""
 
-    name: str  # of the template that another page may include: NAME_result.html
-    styles: Sequence[str]
-    title: Callable[[Result], str]
-    values: Callable[[Result], Mapping[str, Any]]  # that the templates take
-    lines: Callable[[Result, Mapping[str, Any]], Iterable[str | Table]]  # for a terminal
+    text: str
+    style: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page(Generic[Result]):
+    """How an answer is shown to people, on a terminal and, where there are templates, on a page."""
+
+    name: str = ""  # of the template that another page may include: NAME_result.html
+    styles: Sequence[str] = ()
+    title: Callable[[Result], str] = lambda result: ""
+    values: Callable[[Result], Mapping[str, Any]] = lambda result: {}  # that the templates take
+    # For a terminal, with the values of the command's arguments and options.
+    lines: Callable[[Result, Mapping[str, Any]], Iterable[str | Styled | Table]]
     remarks: Callable[[Result], Sequence[str]] = lambda result: ()  # that go before, JSON or not
     warnings: Callable[[Result], Iterable[Caution]] = lambda result: ()  # that follow the lines
+    status: Callable[[Result], int] = lambda result: 0  # with which the command ends
     template: str = "answer.html"  # of a page of its own
     script: str = ""
     images: str = ""  # where they may come from, such as `data:`
@@ -264,7 +294,8 @@ class Question(Options):
 
     name: ClassVar[str]  # of the command, the route, the tab and the folder
     usage: ClassVar[str]  # what the command's help has beside the docstring
-    output: ClassVar[Output] = Output()
+    output: ClassVar[Output | None] = Output()
+    model_help: ClassVar[str] = ""  # of --model, where the question itself names a `model`
     example: ClassVar[Mapping[str, Any]] = {}  # a request of the REST interface
     title: ClassVar[str]  # in the REST interface
     result: ClassVar[str]  # what a page's script calls the answer
@@ -307,7 +338,7 @@ class Question(Options):
     @classmethod
     def page(cls) -> Page[Any]:
         """How the answer is shown; loaded when it is needed."""
-        page: Page[Any] = import_module(f"adhominem.questions.{cls.name}.page").PAGE
+        page: Page[Any] = import_module(cls.__module__.removesuffix("ask") + "page").PAGE
         return page
 
     @classmethod
@@ -316,10 +347,14 @@ class Question(Options):
         inputs = inputs_of(cls)
         cls.checked({name: value for name, value in values.items() if name not in inputs})
 
-    @classmethod
-    def written(cls, result: Any, path: Path) -> str:
+    @property
+    def model(self) -> str:
+        """The model that answers where none is chosen."""
+        return DEFAULT_MODEL
+
+    def written(self, result: Any, path: Path) -> str | bytes:
         """The answer as a file of the kind that the path ends in."""
-        return cls.page().whole(result)
+        return self.page().whole(result)
 
     @classmethod
     def of_paths(cls, run: Run, **values: Any) -> Self:
@@ -332,7 +367,9 @@ class Question(Options):
             for name, note in inputs.items()
             if values.get(name) is not None
         }
-        return cls(**settings, **read)
+        beside = {f"{of}_{name}" for name in inputs for of in ("also", "topic")}
+        kept = {name: value for name, value in settings.items() if name not in beside}
+        return cls(**kept, **read)
 
 
 def inputs_of(cls: type[Question]) -> dict[str, Input]:
@@ -361,22 +398,23 @@ def answer_files(
     cls: type[Question],
     *,
     output: str | Path | Sequence[str | Path] | None = None,
-    model: str | Path = DEFAULT_MODEL,
+    model: str | Path | None = None,
     device: str = "cpu",
     jobs: int | None = 1,
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
     **values: Any,
 ) -> Any:
-    """The answer to a question on files, and its page in the `output` if there is one.
+    """The answer to a question on files, which is written to the `output` if there is one.
 
     What cannot be read goes to `skipped`; without it, the first such thing is raised.
     """
-    outputs = cls.output.paths(output)
-    cls.check(values)
-    run = Run(watch, skipped, model=model)
+    outputs = cls.output.paths(output) if cls.output is not None else []
+    cls.check({**values, "output": outputs})
+    run = Run(watch, skipped)
     with noting_inputs():
         question = cls.of_paths(run, **values, **(cls.with_page if outputs else {}))
+        run.model = model = model or question.model
         verifier = load(model, device=device).keeping()
         note_model(model)
         for path in outputs:
@@ -384,16 +422,17 @@ def answer_files(
         with encoder(model, verifier, jobs, device) as run.encode:
             result = question.answer(verifier, run)
         for path in outputs:
-            # Only a file's name may hold bytes that are not text.
-            text = cls.written(result, path).encode("utf-8", "replace").decode("utf-8")
-            with write_whole(path) as file:
-                file.write(text)
+            data = question.written(result, path)
+            if isinstance(data, str):  # only a file's name may hold bytes that are not text
+                data = data.encode("utf-8", "replace")
+            with replaced_file(path) as partial:
+                partial.write_bytes(data)
     return result
 
 
-def named(sides: Iterable[tuple[str, Sequence[Document]]]) -> Known:
+def named(sides: Iterable[tuple[str, Sequence[Any]]]) -> dict[str, tuple[Any, ...]]:
     """Candidates by name; two of one name are refused."""
-    known: Known = {}
+    known: dict[str, tuple[Any, ...]] = {}
     for name, texts in sides:
         if name in known:
             raise OptionError(
@@ -440,8 +479,8 @@ def cost(documents: Iterable[Document]) -> int:
 
 def documents_in(value: Any) -> list[Document]:
     """The texts that a field holds."""
-    if isinstance(value, Exhibit):
-        return [value.document]
+    if isinstance(value, Exhibit | Document):
+        return [value.document if isinstance(value, Exhibit) else value]
     if isinstance(value, dict):
-        return [text for texts in value.values() for text in texts]
+        return [text for texts in value.values() for one in texts for text in documents_in(one)]
     return list(value.documents) if isinstance(value, Side | Texts) else []

@@ -52,7 +52,7 @@ def test_a_format_can_be_chosen_and_an_unknown_ending_is_refused(
         *("-o", tmp_path / "e.page", "--format", "html"),
     )
     assert (tmp_path / "e.page").read_text("utf-8").lower().startswith("<!doctype html>")
-    refused = run("explain", *case, "--model", small_run.folder, "-o", tmp_path / "e.md", status=1)
+    refused = run("explain", *case, "--model", small_run.folder, "-o", tmp_path / "e.md", status=2)
     assert "no known ending; expected .html" in refused.stderr
 
 

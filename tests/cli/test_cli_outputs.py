@@ -188,13 +188,13 @@ def can_be_spelt(name: str, spelling: str) -> bool:
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """The refusal comes before the minutes that the work takes."""
     from adhominem.questions.evaluate import files as evaluate
-    from adhominem.questions.report import files as report
-    from adhominem.verify import explanation
+    from adhominem.questions.report import ask as report
+    from adhominem.questions.verify import ask as verify
 
     def fail(*arguments: Any, **options: Any) -> None:
         raise AssertionError("this would have taken minutes")
 
-    monkeypatch.setattr(explanation, "explain_texts", fail)
+    monkeypatch.setattr(verify, "explain_texts", fail)
     monkeypatch.setattr(report, "make_report", fail)
     monkeypatch.setattr(evaluate, "run_baseline", fail)
 

@@ -50,13 +50,14 @@ def test_command_and_requests_have_all_inputs_and_settings(name: str) -> None:
     assert inputs | {one.name for one in settings_of(question, "command")} <= options_of(command)
     fields = set(body_of(question).model_fields)
     assert {one.name for one in settings_of(question, "rest")} <= fields
-    assert fields & inputs >= inputs - {"index", "scale"}
+    texts = {name for name, note in inputs_of(question).items() if note.reads is None}
+    assert fields & inputs >= texts - {"index"}
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_list_of_commands_says_what_the_question_says(name: str) -> None:
     first_line, _, _ = (question_of(name).__doc__ or "").strip().partition("\n")
-    assert first_line.startswith(QUESTIONS[name][1].rstrip("?"))
+    assert first_line.startswith(QUESTIONS[name][1].rstrip("?."))
 
 
 def test_a_setting_is_offered_where_its_hint_says_and_within_its_limit() -> None:

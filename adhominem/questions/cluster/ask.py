@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-import adhominem
 from adhominem.errors import InputError, OptionError
-from adhominem.evaluation.pan import measure_clusters
+from adhominem.evaluation.pan import ClusterMeasures, measure_clusters
 from adhominem.jobs.run import Run
 from adhominem.questions.cluster.cluster import (
     PRIOR,
-    ClusteredText,
-    Clustering,
+    Cluster,
     cluster_originals,
 )
 from adhominem.questions.corpus import (
@@ -24,7 +22,15 @@ from adhominem.questions.corpus import (
     ComparedCorpus,
     compare_corpus,
 )
-from adhominem.questions.question import EXAMPLE_TEXTS, Input, Question, Texts, answer_files
+from adhominem.questions.question import (
+    EXAMPLE_TEXTS,
+    Answer,
+    Input,
+    Question,
+    Texts,
+    answer_files,
+    made_by,
+)
 from adhominem.records import Offered, Within
 from adhominem.score.population import Population
 from adhominem.text.files import Document
@@ -32,6 +38,39 @@ from adhominem.verify.verifier import Verifier
 
 _PER_COMPARISON = 30  # characters of work, about: of two texts among many
 _COMMAND = Offered(to=("command",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusteredText:
+    """A text, and why it is where it is."""
+
+    name: str
+    author: str  # empty where unknown
+    words: int
+    cluster: int
+    log10_bayes_factor: float | None  # mean, with the other texts of its cluster; None: no others
+    nearest: int | None  # the cluster, other than its own, with the greatest mean
+    nearest_log10_bayes_factor: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clustering(Answer):
+    """How many people wrote the texts of a corpus, and who wrote what."""
+
+    corpus: str
+    authors: int  # clusters
+    fewest_authors: int  # if all mergers were made whose odds are at least 1 to 10
+    most_authors: int  # if clusters were taken apart until the odds are at least 10 to 1
+    prior_same_author: float
+    clusters: tuple[Cluster, ...]
+    texts: tuple[ClusteredText, ...]
+    measures: ClusterMeasures | None  # of the texts whose authors are known
+    population: str  # `input`: the texts themselves; `none`; or where it was read
+    population_texts: int
+    remarks: tuple[str, ...]
+    model: str
+    model_sha256: str
+    version: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +180,7 @@ def _clustering(
     if len(set(first)) < 2:
         raise OptionError("all texts are copies of one; expected several texts to tell apart")
     factors = compared.table(compared.scored.log_bayes_factor)
-    partition, clusters, beside = cluster_originals(factors, prior_same_author, first)
+    partition, clusters, neighbours = cluster_originals(factors, prior_same_author, first)
     home = {text: cluster.number for cluster in clusters for text in cluster.texts}
     known = [at for at, document in enumerate(compared.listed) if document.author]
     return Clustering(
@@ -157,13 +196,9 @@ def _clustering(
                 author=document.author,
                 words=document.words,
                 cluster=home[at],
-                log10_bayes_factor=factor,
-                nearest=nearest,
-                nearest_log10_bayes_factor=nearest_factor,
+                **vars(beside),
             )
-            for at, (document, (factor, nearest, nearest_factor)) in enumerate(
-                zip(compared.listed, beside, strict=True)
-            )
+            for at, (document, beside) in enumerate(zip(compared.listed, neighbours, strict=True))
         ),
         measures=measure_clusters(
             [home[at] for at in known], [compared.listed[at].author for at in known]
@@ -177,9 +212,7 @@ def _clustering(
             "the prior alone says whether they are by one person",
             *(_otherwise(verifier, compared, prior_same_author) if compared.are_few else ()),
         ),
-        model=verifier.name,
-        model_sha256=verifier.sha256,
-        version=adhominem.__version__,
+        **made_by(verifier),
     )
 
 

@@ -18,20 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
-from adhominem.evaluation.pan import ClusterMeasures
-from adhominem.records import with_schema
 
 PRIOR = 0.25  # that two clusters are by one person: what was tried is in docs/decisions.md
 CLEAR = 10.0  # odds: an authorship that is this much more probable than not is clear
-# Of a text: its mean log10 Bayes factor with the rest of its cluster; the nearest other one, and
-# the mean with that.
-BesideAndNearest = tuple[float | None, int | None, float | None]
 _LOG_10 = float(np.log(10))
 
 
@@ -42,6 +36,11 @@ class Merger:
     first: tuple[int, ...]  # numbers of texts
     second: tuple[int, ...]
     log_odds: float  # posterior, that one person wrote both
+
+    @property
+    def texts(self) -> tuple[int, ...]:
+        """Those of both."""
+        return tuple(sorted(self.first + self.second))
 
 
 @dataclass(frozen=True)
@@ -56,21 +55,6 @@ class Partition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusteredText:
-    """A text, and why it is where it is."""
-
-    name: str
-    author: str  # empty where unknown
-    words: int
-    cluster: int
-    log10_bayes_factor: (
-        float | None
-    )  # mean, with the other texts of its cluster; None: there are none
-    nearest: int | None  # the cluster, other than its own, with the greatest mean
-    nearest_log10_bayes_factor: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Cluster:
     """Texts that seem to be by one person."""
 
@@ -82,27 +66,12 @@ class Cluster:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clustering:
-    """How many people wrote the texts of a corpus, and who wrote what."""
+class Neighbours:
+    """How alike a text is to those of its cluster, and of the nearest other one."""
 
-    corpus: str
-    authors: int  # clusters
-    fewest_authors: int  # if all mergers were made whose odds are at least 1 to 10
-    most_authors: int  # if clusters were taken apart until the odds are at least 10 to 1
-    prior_same_author: float
-    clusters: tuple[Cluster, ...]
-    texts: tuple[ClusteredText, ...]
-    measures: ClusterMeasures | None  # of the texts whose authors are known
-    population: str  # `input`: the texts themselves; `none`; or where it was read
-    population_texts: int
-    remarks: tuple[str, ...]
-    model: str
-    model_sha256: str
-    version: str
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings, with the version of the schema."""
-        return with_schema(self)
+    log10_bayes_factor: float | None  # mean, with the other texts of its cluster; None: no others
+    nearest: int | None  # the cluster, other than its own, with the greatest mean
+    nearest_log10_bayes_factor: float | None
 
 
 def merge_texts(
@@ -133,7 +102,7 @@ def merge_texts(
         if log_odds <= 0 and clusters is None:
             clusters = [group for group, kept in zip(groups, left, strict=True) if kept]
         mergers.append(Merger(groups[one], groups[other], log_odds))
-        groups[one] = tuple(sorted(groups[one] + groups[other]))
+        groups[one] = mergers[-1].texts
         left[other] = False
         sums[one] += sums[other]
         sums[:, one] = sums[one]
@@ -145,17 +114,21 @@ def merge_texts(
         odds[other] = odds[:, other] = -np.inf
     if clusters is None:
         clusters = [group for group, kept in zip(groups, left, strict=True) if kept]
+    # Those before the first that is clearly wrong.
+    made = next(
+        (at for at, one in enumerate(mergers) if one.log_odds < -np.log(CLEAR)), len(mergers)
+    )
     return Partition(
         clusters=tuple(sorted(clusters, key=lambda group: (-len(group), group))),
         mergers=tuple(mergers),
-        fewest=len(inside) - _made(mergers, -np.log(CLEAR)),
+        fewest=len(inside) - made,
         most=_apart(clusters, mergers),
     )
 
 
 def cluster_originals(
     log_bayes_factors: FloatArray, prior_same_author: float, first: Sequence[int]
-) -> tuple[Partition, tuple[Cluster, ...], list[BesideAndNearest]]:
+) -> tuple[Partition, tuple[Cluster, ...], list[Neighbours]]:
     """Clusters of texts, some of which are copies: `first` is, for each, the first that is equal.
 
     Only these first ones count. A copy is in the cluster of its original, and described like it.
@@ -163,7 +136,7 @@ def cluster_originals(
     different = sorted(set(first))
     factors = log_bayes_factors[np.ix_(different, different)]
     partition = merge_texts(factors, prior_same_author)
-    of_different, told = describe_clusters(partition, factors, prior_same_author)
+    of_different, neighbours = describe_clusters(partition, factors, prior_same_author)
     place_of = {text: place for place, text in enumerate(different)}
     places = [place_of[text] for text in first]  # (texts,)
     clusters = tuple(
@@ -171,7 +144,7 @@ def cluster_originals(
         for cluster in of_different
         for inside in [set(cluster.texts)]
     )
-    return partition, clusters, [told[place] for place in places]
+    return partition, clusters, [neighbours[place] for place in places]
 
 
 def membership(groups: Sequence[tuple[int, ...]], texts: int) -> FloatArray:
@@ -195,47 +168,37 @@ def pooled(sums: FloatArray, sizes: FloatArray, others: FloatArray | None = None
 
 def describe_clusters(
     partition: Partition, log_bayes_factors: FloatArray, prior_same_author: float
-) -> tuple[tuple[Cluster, ...], list[BesideAndNearest]]:
-    """The clusters with what holds them together; and for each text three things.
-
-    These are its mean log10 Bayes factor with the others of its cluster, the other cluster with the
-    greatest mean, and that mean.
-    """
+) -> tuple[tuple[Cluster, ...], list[Neighbours]]:
+    """The clusters with what holds them together, and the neighbours of each text."""
     count = len(partition.clusters)
     inside = membership(partition.clusters, len(log_bayes_factors))  # (clusters, texts)
     table = without_diagonal(log_bayes_factors)
     sizes = inside.sum(axis=1)
     odds = pooled(inside @ table @ inside.T, sizes) + _log_odds(prior_same_author)
     np.fill_diagonal(odds, -np.inf)
-    last = {tuple(sorted(one.first + one.second)): one.log_odds for one in partition.mergers}
-    clusters = []
-    for at, group in enumerate(partition.clusters):
-        nearest = int(np.argmax(odds[at])) if count > 1 else None
-        clusters.append(
-            Cluster(
-                number=at + 1,
-                texts=group,
-                log10_odds=last[group] / _LOG_10 if len(group) > 1 else None,
-                nearest=None if nearest is None else nearest + 1,
-                nearest_log10_odds=None if nearest is None else float(odds[at, nearest]) / _LOG_10,
-            )
+    last = {merger.texts: merger.log_odds for merger in partition.mergers}
+    clusters = tuple(
+        Cluster(
+            number=at + 1,
+            texts=group,
+            log10_odds=last[group] / _LOG_10 if len(group) > 1 else None,
+            nearest=int(odds[at].argmax()) + 1 if count > 1 else None,
+            nearest_log10_odds=float(odds[at].max()) / _LOG_10 if count > 1 else None,
         )
-    home = inside.argmax(axis=0)  # (texts,): each text's cluster
+        for at, group in enumerate(partition.clusters)
+    )
     others = sizes[:, None] - inside  # (clusters, texts): texts beside the one at hand
     means = (inside @ table) / np.maximum(others, 1) / _LOG_10  # (clusters, texts)
-    told: list[tuple[float | None, int | None, float | None]] = []
-    for text, at in enumerate(home.tolist()):
-        beside = None if sizes[at] == 1 else float(means[at, text])
-        away = np.where(np.arange(count) == at, -np.inf, means[:, text])
-        nearest = int(np.argmax(away)) if count > 1 else None
-        told.append(
-            (
-                beside,
-                None if nearest is None else nearest + 1,
-                None if nearest is None else float(away[nearest]),
-            )
+    away = np.where(inside > 0, -np.inf, means)
+    neighbours = [
+        Neighbours(
+            log10_bayes_factor=float(means[at, text]) if sizes[at] > 1 else None,
+            nearest=int(away[:, text].argmax()) + 1 if count > 1 else None,
+            nearest_log10_bayes_factor=float(away[:, text].max()) if count > 1 else None,
         )
-    return tuple(clusters), told
+        for text, at in enumerate(inside.argmax(axis=0).tolist())
+    ]
+    return clusters, neighbours
 
 
 def _log_odds(probability: float) -> float:
@@ -247,7 +210,7 @@ def _apart(clusters: Sequence[tuple[int, ...]], mergers: Sequence[Merger]) -> in
 
     A merger of many texts may be clear where the mergers of a few that came before were not.
     """
-    merged = {tuple(sorted(one.first + one.second)): one for one in mergers}
+    merged = {merger.texts: merger for merger in mergers}
     parts, whole = list(clusters), 0
     while parts:
         merger = merged.get(parts.pop())
@@ -256,8 +219,3 @@ def _apart(clusters: Sequence[tuple[int, ...]], mergers: Sequence[Merger]) -> in
         else:
             parts += [merger.first, merger.second]
     return whole
-
-
-def _made(mergers: Sequence[Merger], least: float) -> int:
-    """How many mergers are made before the first whose log odds are below this."""
-    return next((at for at, one in enumerate(mergers) if one.log_odds < least), len(mergers))

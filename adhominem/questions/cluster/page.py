@@ -1,21 +1,20 @@
-"""Clusters for people: the sentences that the terminal shows, too, and a page.
-
-The page is a single HTML file that fetches nothing from anywhere.
-"""
+"""Clusters for people: a page, a single HTML file that fetches nothing, and the terminal."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from adhominem.questions.cluster.cluster import Cluster, ClusteredText, Clustering
+from adhominem.questions.cluster.ask import ClusteredText, Clustering
+from adhominem.questions.cluster.cluster import Cluster
 from adhominem.questions.question import Page
 from adhominem.render.summary import signed
 from adhominem.render.templates import asset
 from adhominem.score.decision import show_probability
 
-NOT_A_VERDICT = (
+_NOT_A_VERDICT = (
     "Odds are not a verdict. They rest on the prior, which is yours to state, and on the Bayes "
     "factors of many pairs of texts, pooled by a rule of thumb: they are not calibrated. Texts "
     "that were not put together may still be by one person."
@@ -23,34 +22,7 @@ NOT_A_VERDICT = (
 _MOST_AUTHORS = 4  # known ones that are named beside a cluster
 
 
-@dataclass(frozen=True)
-class ShownText:
-    """A text of a cluster."""
-
-    text: ClusteredText
-    beside: str  # its mean log10 Bayes factor with the rest of its cluster
-    other: str  # the same with the nearest other cluster
-    is_doubtful: bool  # whether that cluster is nearer
-
-
-@dataclass(frozen=True)
-class ShownCluster:
-    """A cluster of several texts, or a text that stands alone."""
-
-    cluster: Cluster
-    odds: str  # that its two halves are by one person
-    probability: str
-    nearest_odds: str
-    authors: str  # the known ones, with how many texts each has here
-    texts: list[ShownText]
-
-
-def cluster_title(clustering: Clustering) -> str:
-    """What was asked."""
-    return f"How many people wrote {clustering.corpus}?"
-
-
-def headline(clustering: Clustering) -> str:
+def _headline(clustering: Clustering) -> str:
     """How many texts and authors, and how far that is open."""
     fewest, most = clustering.fewest_authors, clustering.most_authors
     people = "1 author" if clustering.authors == 1 else f"{clustering.authors:,} authors"
@@ -61,7 +33,7 @@ def headline(clustering: Clustering) -> str:
     return f"{len(clustering.texts):,} texts, {people}{between}"
 
 
-def measured(clustering: Clustering) -> str:
+def _measured(clustering: Clustering) -> str:
     """How well the clusters agree with the known authors; empty where none is known."""
     measures = clustering.measures
     if measures is None:
@@ -87,52 +59,41 @@ def probability(log10_odds: float) -> str:
 
 
 def _values(clustering: Clustering) -> dict[str, Any]:
-    shown = [_shown(clustering, cluster) for cluster in clustering.clusters]
     return {
-        "clustering": clustering,
-        "headline": headline(clustering),
-        "measured": measured(clustering),
-        "groups": [one for one in shown if len(one.texts) > 1],
-        "alone": [one for one in shown if len(one.texts) == 1],
+        "headline": _headline(clustering),
+        "measured": _measured(clustering),
+        "groups": [one for one in clustering.clusters if len(one.texts) > 1],
+        "alone": [one for one in clustering.clusters if len(one.texts) == 1],
         "known": any(text.author for text in clustering.texts),
-        "not_a_verdict": NOT_A_VERDICT,
+        "authors": partial(_authors, clustering),
+        "is_doubtful": _is_doubtful,
+        "odds": odds,
+        "probability": probability,
+        "signed": signed,
+        "not_a_verdict": _NOT_A_VERDICT,
     }
 
 
-def _shown(clustering: Clustering, cluster: Cluster) -> ShownCluster:
-    texts = [clustering.texts[at] for at in cluster.texts]
-    counts: dict[str, int] = {}
-    for text in texts:
-        if text.author:
-            counts[text.author] = counts.get(text.author, 0) + 1
+def _authors(clustering: Clustering, cluster: Cluster) -> str:
+    """The known authors of a cluster, and how many texts each has in it."""
+    counts = Counter(clustering.texts[at].author for at in cluster.texts)
+    del counts[""]
     ordered = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     named = [f"{author} {count:,}" for author, count in ordered[:_MOST_AUTHORS]]
     if len(ordered) > _MOST_AUTHORS:
         named.append(f"{len(ordered) - _MOST_AUTHORS:,} more")
-    merged, nearest = cluster.log10_odds, cluster.nearest_log10_odds
-    return ShownCluster(
-        cluster,
-        "" if merged is None else odds(merged),
-        "" if merged is None else probability(merged),
-        "" if nearest is None else odds(nearest),
-        ", ".join(named),
-        [_text(text) for text in texts],
-    )
+    return ", ".join(named)
 
 
-def _text(text: ClusteredText) -> ShownText:
-    beside, other = text.log10_bayes_factor, text.nearest_log10_bayes_factor
-    return ShownText(
-        text,
-        "" if beside is None else signed(beside),
-        "" if other is None else signed(other),
-        beside is not None and other is not None and other > beside,
-    )
+def _is_doubtful(text: ClusteredText) -> bool:
+    """Whether another cluster is nearer than its own."""
+    here, there = text.log10_bayes_factor, text.nearest_log10_bayes_factor
+    return here is not None and there is not None and there > here
 
 
 def _lines(clustering: Clustering, values: Mapping[str, Any]) -> Iterator[str]:
     """The clusters with their texts, and what they rest on."""
-    yield headline(clustering)
+    yield _headline(clustering)
     for cluster in clustering.clusters:
         about = "1 text" if len(cluster.texts) == 1 else f"{len(cluster.texts):,} texts"
         if cluster.log10_odds is not None:
@@ -145,13 +106,13 @@ def _lines(clustering: Clustering, values: Mapping[str, Any]) -> Iterator[str]:
         for at in cluster.texts:
             text = clustering.texts[at]
             by = f", by {text.author}" if text.author else ""
-            beside, other = text.log10_bayes_factor, text.nearest_log10_bayes_factor
             doubt = ""
-            if beside is not None and other is not None and other > beside:
-                doubt = f"  (nearer to {text.nearest}: {other:+.2f} beside {beside:+.2f})"
+            if _is_doubtful(text):
+                here, there = text.log10_bayes_factor, text.nearest_log10_bayes_factor
+                doubt = f"  (nearer to {text.nearest}: {there:+.2f} beside {here:+.2f})"
             yield f"     {text.name}{by}{doubt}"
     yield ""
-    if measures := measured(clustering):
+    if measures := _measured(clustering):
         yield measures
     yield (
         f"Prior  {clustering.prior_same_author:g} that two texts, or two clusters, are by one "
@@ -162,7 +123,7 @@ def _lines(clustering: Clustering, values: Mapping[str, Any]) -> Iterator[str]:
 PAGE: Page[Clustering] = Page(
     name="cluster",
     styles=(asset("evaluation.css"), asset("study.css"), asset("cluster.css")),
-    title=cluster_title,
+    title=lambda clustering: f"How many people wrote {clustering.corpus}?",
     values=_values,
     lines=_lines,
     remarks=lambda clustering: clustering.remarks,

@@ -10,24 +10,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
-import adhominem
-from adhominem.arrays import FloatArray, IntArray
+from adhominem.arrays import IntArray
 from adhominem.errors import OptionError
 from adhominem.pairs.passages import find_duplicates, fingerprint, without_shared
 from adhominem.questions.candidates import foreign_texts
 from adhominem.questions.contrast.habits import (
     GROUPS,
     Counts,
+    compare_rates,
     count_features,
     counting_member,
     telling,
 )
-from adhominem.questions.contrast.rates import Rates, compare_rates
-from adhominem.records import Offered, Options, Within, with_schema
+from adhominem.questions.question import Answer, made_by
+from adhominem.records import Offered, Options, Within
 from adhominem.text.files import Document
 from adhominem.verify.cautions import passages_taken_out
 from adhominem.verify.ngram_contributions import NgramText, Occurrences, group, shown
@@ -97,7 +97,7 @@ class GroupContrast:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contrast:
+class Contrast(Answer):
     """What sets two sides apart."""
 
     first: ContrastSide
@@ -110,10 +110,6 @@ class Contrast:
     model: str
     model_sha256: str
     version: str
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings, with the version of the schema."""
-        return with_schema(self)
 
 
 def contrast_texts(
@@ -141,26 +137,17 @@ def contrast_texts(
     cautions = [*passages_taken_out(taken_out), *foreign_texts(verifier, [*first, *second])]
     counts = count_features(member, [first, second, usual], options.slice, on_texts)
     by_text = min(len(first), len(second)) >= FEWEST_TEXTS
-    rates = compare_rates(counts.side(0, by_text=by_text), counts.side(1, by_text=by_text))
-    usual_rates = None
-    if usual:
-        table, tokens = counts.side(2, by_text=False)
-        usual_rates = table.sum(axis=0) / tokens.sum()
-    slices = [counts.side(side, by_text=False)[0] > 0 for side in (0, 1)]
-    zeta = slices[0].mean(axis=0) - slices[1].mean(axis=0)  # (features,)
-    made = [_contrast_group(counts, rates, usual_rates, zeta, name, options) for name in GROUPS]
+    compared = _Compared(counts, by_text=by_text)
     sides = [_side(counts, side, name) for side, name in enumerate(names)]
     return Contrast(
         first=sides[0],
         second=sides[1],
         options=options,
         intervals_over="texts" if by_text else "slices",
-        groups=tuple(made),
+        groups=tuple(compared.group(name, options.top) for name in GROUPS),
         population=population,
         remarks=tuple([one.message for one in cautions] + _remarks(sides, first, second, by_text)),
-        model=verifier.name,
-        model_sha256=verifier.sha256,
-        version=adhominem.__version__,
+        **made_by(verifier),
     )
 
 
@@ -175,103 +162,97 @@ def _side(counts: Counts, side: int, name: str) -> ContrastSide:
     )
 
 
-def _contrast_group(
-    counts: Counts,
-    rates: Rates,
-    usual: FloatArray | None,
-    zeta: FloatArray,
-    name: str,
-    options: ContrastOptions,
-) -> GroupContrast:
-    z = rates.z
-    inside = np.flatnonzero(np.array([one == name for one in counts.groups], dtype=bool))
-    told: list[tuple[Habit, ...]] = []
-    for sign in (1, -1):
-        chosen = inside[sign * z[inside] > 0]
-        strongest = np.sort(chosen[np.argsort(-np.abs(z[chosen]), kind="stable")[:_CANDIDATES]])
-        texts = counts.placed(strongest)
+class _Compared:
+    """The features of both sides with their rates, and the habits that these make."""
+
+    def __init__(self, counts: Counts, *, by_text: bool) -> None:
+        self.counts = counts
+        self.rates = compare_rates(*(counts.side(side, by_text=by_text) for side in (0, 1)))
+        self.z = self.rates.z
+        # (2, features) of each side and of the difference, for every 1,000 tokens
+        sides = self.rates.first, self.rates.second, self.rates
+        self.intervals = [1_000 * side.interval() for side in sides]
+        first, second = (counts.side(side, by_text=False)[0] > 0 for side in (0, 1))
+        self.zeta = first.mean(axis=0) - second.mean(axis=0)  # (features,)
+        table, tokens = counts.side(2, by_text=False)
+        self.usual = table.sum(axis=0) / tokens.sum() if len(tokens) else None  # (features,)
+
+    def group(self, name: str, top: int) -> GroupContrast:
+        """The habits of a group, at most `top` that each side has more of."""
+        inside = np.flatnonzero(np.array([one == name for one in self.counts.groups], dtype=bool))
+        first, second = (self._habits(inside[sign * self.z[inside] > 0], top) for sign in (1, -1))
+        return GroupContrast(
+            group=name,
+            features=len(inside),
+            apart=int((np.abs(self.z[inside]) > self.rates.quantile).sum()),
+            first=first,
+            second=second,
+        )
+
+    def _habits(self, features: IntArray, top: int) -> tuple[Habit, ...]:
+        """The strongest habits among features, by number; those of one word are left out."""
+        order = np.argsort(-np.abs(self.z[features]), kind="stable")
+        strongest = np.sort(features[order[:_CANDIDATES]])
+        texts = self.counts.placed(strongest)
         habits: list[Habit] = []
-        for members in _grouped(counts, texts, strongest, z):
-            words = _words(counts, texts, members[0])
-            if len(habits) < options.top and not _is_one_word(words):
-                habits.append(_habit(counts, rates, usual, zeta, members, words))
-        told.append(tuple(habits))
-    return GroupContrast(
-        group=name,
-        features=len(inside),
-        apart=int((np.abs(z[inside]) > rates.quantile).sum()),
-        first=told[0],
-        second=told[1],
-    )
+        for members in self._grouped(texts, strongest):
+            words = self._words(texts, members[0])
+            # Letters that are mostly those of one word are reported as that word.
+            is_one_word = words and words.most_common(1)[0][1] >= _ONE_WORD * words.total()
+            if len(habits) < top and not is_one_word:
+                habits.append(self._habit(members, words))
+        return tuple(habits)
 
+    def _grouped(self, texts: Sequence[NgramText], features: IntArray) -> list[list[int]]:
+        """Features by number, those together that stand in the same places; strongest first."""
+        if not len(features):
+            return []
+        counts = self.counts
+        occurrences = Occurrences.of(texts, counts.columns[features], counts.is_pair[features])
+        there = occurrences.counts() > 0  # (features,): the others were not seen, and stand alone
+        order = sorted(
+            np.flatnonzero(there).tolist(),
+            key=lambda at: telling(counts.features[features[at]]),
+            reverse=True,
+        )
+        groups = group(occurrences, np.array(order, dtype=np.int64))
+        groups += [[at] for at in np.flatnonzero(~there).tolist()]
+        # By the words that are reported; the others are only mentioned beside them.
+        numbered = [features[members].tolist() for members in groups]
+        return sorted(numbered, key=lambda members: -abs(float(self.z[members[0]])))
 
-def _grouped(
-    counts: Counts, texts: Sequence[NgramText], features: IntArray, z: FloatArray
-) -> list[list[int]]:
-    """Features by number, those together that stand in the same places; the strongest first."""
-    if not len(features):
-        return []
-    occurrences = Occurrences.of(texts, counts.columns[features], counts.is_pair[features])
-    there = occurrences.counts() > 0  # (features,): the others were not seen, and stand alone
-    order = sorted(
-        np.flatnonzero(there).tolist(),
-        key=lambda at: telling(counts.features[features[at]]),
-        reverse=True,
-    )
-    groups = group(occurrences, np.array(order, dtype=np.int64))
-    groups += [[at] for at in np.flatnonzero(~there).tolist()]
-    # By the words that are reported; the others are only mentioned beside them.
-    numbered = [features[members].tolist() for members in groups]
-    return sorted(numbered, key=lambda members: -abs(float(z[members[0]])))
+    def _words(self, texts: Sequence[NgramText], feature: int) -> Counter[str]:
+        """The words that letters are part of; none of anything else."""
+        words: Counter[str] = Counter()
+        if self.counts.features[feature].channel == 0:
+            for text in texts:
+                places = text.places[text.columns == self.counts.columns[feature]]
+                words.update(text.tokens[place] for place in places.tolist())
+        return words
 
-
-def _words(counts: Counts, texts: Sequence[NgramText], feature: int) -> Counter[str]:
-    """The words that letters are part of; none of anything else."""
-    words: Counter[str] = Counter()
-    if counts.features[feature].channel == 0:
-        for text in texts:
-            places = text.places[text.columns == counts.columns[feature]]
-            words.update(text.tokens[place] for place in places.tolist())
-    return words
-
-
-def _is_one_word(words: Counter[str]) -> bool:
-    """Whether letters are those of one word, which is reported as a word."""
-    return bool(words) and words.most_common(1)[0][1] >= _ONE_WORD * words.total()
-
-
-def _habit(
-    counts: Counts,
-    rates: Rates,
-    usual: FloatArray | None,
-    zeta: FloatArray,
-    members: Sequence[int],
-    words: Counter[str],
-) -> Habit:
-    at, *others = members
-    feature = counts.features[at]
-    difference = float(rates.difference[at])
-    reach = float(rates.quantile * rates.deviation[at])
-    both = [side.interval() for side in (rates.first, rates.second)]
-    shown_as = shown(feature)
-    also = dict.fromkeys(shown(counts.features[other]) for other in others)
-    return Habit(
-        ngram=shown_as,
-        group=counts.groups[at],
-        first=int(rates.first.counts[at]),
-        second=int(rates.second.counts[at]),
-        first_rate=1_000 * float(rates.first.rate[at]),
-        second_rate=1_000 * float(rates.second.rate[at]),
-        first_interval=(1_000 * float(both[0][0][at]), 1_000 * float(both[0][1][at])),
-        second_interval=(1_000 * float(both[1][0][at]), 1_000 * float(both[1][1][at])),
-        difference_interval=(1_000 * (difference - reach), 1_000 * (difference + reach)),
-        usual_rate=None if usual is None else 1_000 * float(usual[at]),
-        ratio=float(rates.ratio[at]),
-        z=float(rates.z[at]),
-        zeta=float(zeta[at]),
-        words=tuple(word for word, _ in words.most_common(_EXAMPLES)),
-        with_it=tuple(name for name in also if name != shown_as),
-    )
+    def _habit(self, members: Sequence[int], words: Counter[str]) -> Habit:
+        at, *others = members
+        first, second = self.rates.first, self.rates.second
+        intervals = [(float(low[at]), float(high[at])) for low, high in self.intervals]
+        name = shown(self.counts.features[at])
+        also = dict.fromkeys(shown(self.counts.features[other]) for other in others)
+        return Habit(
+            ngram=name,
+            group=self.counts.groups[at],
+            first=int(first.counts[at]),
+            second=int(second.counts[at]),
+            first_rate=1_000 * float(first.rate[at]),
+            second_rate=1_000 * float(second.rate[at]),
+            first_interval=intervals[0],
+            second_interval=intervals[1],
+            difference_interval=intervals[2],
+            usual_rate=None if self.usual is None else 1_000 * float(self.usual[at]),
+            ratio=float(self.rates.ratio[at]),
+            z=float(self.z[at]),
+            zeta=float(self.zeta[at]),
+            words=tuple(word for word, _ in words.most_common(_EXAMPLES)),
+            with_it=tuple(one for one in also if one != name),
+        )
 
 
 def _remarks(

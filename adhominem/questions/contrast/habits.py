@@ -1,4 +1,4 @@
-"""What is counted in texts to set them apart: words, marks, and the n-grams of a model.
+"""What is counted in texts to set them apart, and how often: words, marks, and n-grams.
 
 Every token type is counted, and every n-gram of a model's table: character n-grams inside words,
 and two tokens in a row, of which rare ones are masked. Each belongs to a group:
@@ -26,6 +26,7 @@ from adhominem.model.member import Member
 from adhominem.ngrams.counter import NgramCounter
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import Ngram
+from adhominem.statistics import NORMAL, student_quantile
 from adhominem.text.files import Document
 from adhominem.verify.ngram_contributions import NgramText, letters, name_tokens
 from adhominem.verify.verifier import Verifier
@@ -134,17 +135,17 @@ class Occurring:
 
 def counting_member(verifier: Verifier) -> Member:
     """The member whose n-grams are counted: a profile if there is one."""
-    members = [member for member in verifier.members if isinstance(member.encoder, NgramEncoder)]
-    if not members:
+    encoders = [
+        (member.encoder.is_profile, member)
+        for member in verifier.members
+        if isinstance(member.encoder, NgramEncoder)
+    ]
+    if not encoders:
         raise OptionError(
             f"the model {verifier.name} counts no n-grams; expected one with an n-gram member, "
             "such as general-en"
         )
-
-    def is_profile(member: Member) -> bool:
-        return isinstance(member.encoder, NgramEncoder) and member.encoder.is_profile
-
-    return max(members, key=is_profile)  # the first of equals
+    return max(encoders, key=lambda row: row[0])[1]  # the first of equals
 
 
 def count_features(
@@ -252,3 +253,90 @@ def _names(source: Occurring, sides: int) -> tuple[tuple[str, ...], ...]:
     for text, named in zip(source.texts, source.names, strict=True):
         counts[text.side].update(text.tokens[at] for at in np.flatnonzero(named).tolist())
     return tuple(tuple(name for name, _ in one.most_common(_NAMES)) for one in counts)
+
+
+# Rates
+
+
+@dataclass(frozen=True)
+class SideRates:
+    """Rates of a side, (features,) each."""
+
+    counts: FloatArray
+    rate: FloatArray  # for every token
+    deviation: FloatArray  # of the rate
+    tokens: float
+    texts: int
+
+    def interval(self) -> FloatArray:
+        """(2, features): the ends of the 95% interval of the rate."""
+        reach = quantile_of(self.texts - 1) * self.deviation
+        return np.array([np.maximum(self.rate - reach, 0), self.rate + reach])
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Two sides beside each other, (features,) each."""
+
+    first: SideRates
+    second: SideRates
+    deviation: FloatArray  # of the difference, if both sides had one rate and it varied as seen
+
+    @property
+    def difference(self) -> FloatArray:
+        """By how much the first side's rate is the greater."""
+        return np.asarray(self.first.rate - self.second.rate)
+
+    @property
+    def z(self) -> FloatArray:
+        """The difference in deviations: what features are ranked by."""
+        return np.asarray(self.difference / self.deviation)
+
+    @property
+    def ratio(self) -> FloatArray:
+        """Of both rates, with half an occurrence added to each, so that it is finite."""
+        first, second = ((side.counts + 0.5) / side.tokens for side in (self.first, self.second))
+        return np.asarray(first / second)
+
+    def interval(self) -> FloatArray:
+        """(2, features): the ends of the 95% interval of the difference."""
+        reach = self.quantile * self.deviation
+        return np.array([self.difference - reach, self.difference + reach])
+
+    @property
+    def quantile(self) -> float:
+        """Deviations within which 95% of the differences lie."""
+        return quantile_of(self.first.texts + self.second.texts - 2)
+
+
+def compare_rates(
+    first: tuple[FloatArray, FloatArray], second: tuple[FloatArray, FloatArray]
+) -> Rates:
+    """The rates of both sides; each is counts (texts, features) and tokens (texts,).
+
+    A rate is that of all texts of a side together. How far it would be another in other texts by
+    the same person is seen from how much it varies between the texts at hand; it is never taken to
+    vary less than words that fall at random would. So what a single text is full of counts for
+    little.
+    """
+    counts = first[0].sum(axis=0) + second[0].sum(axis=0)
+    pooled = counts / (first[1].sum() + second[1].sum())  # (features,)
+    sides = [_rates_of(*side) for side in (first, second)]
+    # The variance of a Poisson count at the rate of both: a side without a feature has one, too.
+    variances = [np.maximum(side.deviation**2, pooled / side.tokens) for side in sides]
+    return Rates(sides[0], sides[1], np.sqrt(np.maximum(sum(variances), 1e-300)))
+
+
+def _rates_of(counts: FloatArray, tokens: FloatArray) -> SideRates:
+    total, size, texts = counts.sum(axis=0), float(tokens.sum()), len(tokens)
+    variance = np.maximum(total, 1) / size**2  # at random; of what is not there, as of one
+    if texts > 1:
+        departures = counts - tokens[:, None] * total / size  # (texts, features)
+        between = (departures**2).sum(axis=0) * texts / (texts - 1) / size**2
+        variance = np.maximum(between, variance)
+    return SideRates(total, total / size, np.asarray(np.sqrt(variance)), size, texts)
+
+
+def quantile_of(freedom: int) -> float:
+    """Deviations within which 95% lie: as many as Student says, or of a normal distribution."""
+    return student_quantile(freedom) if freedom > 0 else NORMAL

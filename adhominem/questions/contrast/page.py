@@ -6,7 +6,6 @@ It is a single HTML file that fetches nothing from anywhere.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from adhominem.questions.contrast.contrast import Contrast, GroupContrast, Habit
@@ -14,7 +13,7 @@ from adhominem.questions.question import Page, Table
 from adhominem.render.summary import signed
 from adhominem.render.templates import asset
 
-GROUP_TITLES = {
+_GROUP_TITLES = {
     "words": "common words",
     "marks": "punctuation",
     "phrases": "two words in a row (… is any other word, ‹Aa…ly› one of this shape)",
@@ -24,99 +23,28 @@ GROUP_TITLES = {
 _WIDE = 200.0  # units of a drawing from 0 to the end of its axis
 
 
-@dataclass(frozen=True)
-class Span:
-    """A rate with its interval, in units of the drawing."""
-
-    low: float
-    middle: float
-    high: float
-
-
-@dataclass(frozen=True)
-class ShownHabit:
-    """A habit as the page has it."""
-
-    habit: Habit
-    about: str
-    first: Span
-    second: Span
-    rates: tuple[str, str]
-    usual: str
-    ratio: str
-    z: str
-    zeta: str
-
-
-@dataclass(frozen=True)
-class ShownGroup:
-    """The habits of a group, by the side that has more of them."""
-
-    group: GroupContrast
-    title: str
-    chance: str  # habits that would differ by chance alone
-    sides: list[tuple[str, list[ShownHabit]]]
-
-
-def contrast_title(contrast: Contrast) -> str:
-    """What was asked."""
-    return f"What sets {contrast.first.name} and {contrast.second.name} apart?"
-
-
-def of_chance(group: GroupContrast) -> str:
+def _of_chance(group: GroupContrast) -> str:
     """How many of the habits looked at would lie beyond their 95% interval by chance."""
     return f"{group.features * 0.05:,.0f}"
 
 
-def _values(contrast: Contrast) -> dict[str, Any]:
-    return {
-        "contrast": contrast,
-        "sides": (contrast.first, contrast.second),
-        "groups": [_group(contrast, group) for group in contrast.groups],
-        "wide": _WIDE,
-    }
-
-
-def _group(contrast: Contrast, group: GroupContrast) -> ShownGroup:
-    sides = [
-        (side.name, [_habit(habit) for habit in habits])
-        for side, habits in (
-            (contrast.first, group.first),
-            (contrast.second, group.second),
-        )
-        if habits
-    ]
-    return ShownGroup(group, GROUP_TITLES[group.group], of_chance(group), sides)
-
-
-def _habit(habit: Habit) -> ShownHabit:
-    """With both intervals on one axis, which begins at 0 and ends where the longer one does."""
-    end = max(habit.first_interval[1], habit.second_interval[1], 1e-9)
-
-    def span(rate: float, interval: tuple[float, float]) -> Span:
-        low, middle, high = (
-            _WIDE * min(max(value, 0.0), end) / end for value in (interval[0], rate, interval[1])
-        )
-        return Span(low, middle, high)
-
+def _about(habit: Habit) -> str:
+    """Where letters occur, and what else stands in the same places."""
     about = [f"as in {', '.join(habit.words)}"] if habit.words else []
     if habit.with_it:
         about.append(f"with {', '.join(habit.with_it[:3])} in the same places")
-    return ShownHabit(
-        habit,
-        "; ".join(about),
-        span(habit.first_rate, habit.first_interval),
-        span(habit.second_rate, habit.second_interval),
-        (_rate(habit.first_rate), _rate(habit.second_rate)),
-        "" if habit.usual_rate is None else _rate(habit.usual_rate),
-        f"{habit.ratio:.2f}",
-        signed(habit.z, 1),
-        signed(habit.zeta),
-    )
+    return "; ".join(about)
 
 
-def _rate(value: float) -> str:
-    return f"{value:.2f}"
+def _values(contrast: Contrast) -> dict[str, Any]:
+    return {
+        "sides": (contrast.first, contrast.second),
+        "titles": _GROUP_TITLES,
+        "chance": _of_chance,
+        "about": _about,
+        "signed": signed,
+        "wide": _WIDE,
+    }
 
 
 def _lines(contrast: Contrast, values: Mapping[str, Any]) -> Iterator[str | Table]:
@@ -130,13 +58,13 @@ def _lines(contrast: Contrast, values: Mapping[str, Any]) -> Iterator[str | Tabl
         for side, habits in zip(sides, (group.first, group.second), strict=True):
             if habits:
                 yield Table(
-                    f"{side.name}, more: {GROUP_TITLES[group.group]}",
+                    f"{side.name}, more: {_GROUP_TITLES[group.group]}",
                     ["", sides[0].name, sides[1].name, *usual, "ratio", "z", "Zeta"],
                     [_row(habit) for habit in habits],
                 )
         yield (
             f"Of {group.features:,} looked at, {group.apart:,} differ by more than their 95% "
-            f"interval; chance alone could account for {of_chance(group)} of them."
+            f"interval; chance alone could account for {_of_chance(group)} of them."
         )
     for side in sides:
         if side.names:
@@ -153,7 +81,7 @@ def _row(habit: Habit) -> list[str]:
         habit.ngram + (f"  ({', '.join(habit.words)})" if habit.words else ""),
         _with_interval(habit.first_rate, habit.first_interval),
         _with_interval(habit.second_rate, habit.second_interval),
-        *([] if habit.usual_rate is None else [_rate(habit.usual_rate)]),
+        *([] if habit.usual_rate is None else [f"{habit.usual_rate:.2f}"]),
         f"{habit.ratio:.2f}",
         f"{habit.z:+.1f}",
         f"{habit.zeta:+.2f}",
@@ -167,7 +95,7 @@ def _with_interval(rate: float, interval: tuple[float, float]) -> str:
 PAGE: Page[Contrast] = Page(
     name="contrast",
     styles=(asset("evaluation.css"), asset("study.css"), asset("contrast.css")),
-    title=contrast_title,
+    title=lambda contrast: f"What sets {contrast.first.name} and {contrast.second.name} apart?",
     values=_values,
     lines=_lines,
     remarks=lambda contrast: contrast.remarks,

@@ -44,6 +44,7 @@ from adhominem.questions.question import (
     Answer,
     Input,
     Known,
+    OwnScale,
     Question,
     Side,
     Texts,
@@ -192,10 +193,7 @@ class WhichCandidate(Question):
             is_servers=True,
         ),
     ] = field(default=Texts())
-    scale: Annotated[
-        VerbalScale | None,
-        Input(option="--scale", option_help="A verbal scale of your own, as JSON."),
-    ] = None
+    scale: OwnScale = None
     prior_none: Annotated[
         ShareBelow1,
         Offered(option="--none"),

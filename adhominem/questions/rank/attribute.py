@@ -9,13 +9,12 @@ from typing import Any
 import adhominem
 from adhominem.errors import InputError
 from adhominem.evaluation.pan import macro_f1
-from adhominem.jobs.run import Run
+from adhominem.jobs.run import Run, note_model
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.question import Side, Texts, as_known, inputs_of
 from adhominem.questions.rank.ask import WhichCandidate
 from adhominem.questions.rank.evidence import NONE, check_prior
-from adhominem.questions.verify.files import note_model
 from adhominem.records import strict_json, with_schema
 from adhominem.text.exhibits import exhibits_of
 from adhominem.text.files import noting_inputs

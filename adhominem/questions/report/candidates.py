@@ -20,11 +20,9 @@ import numpy as np
 from adhominem.errors import OptionError
 from adhominem.questions.candidates import sort_out
 from adhominem.questions.rank.evidence import check_prior, posteriors
-from adhominem.questions.report.details import CaseDetails
 from adhominem.questions.report.evidence import LOG_10
 from adhominem.questions.report.report import (
     Report,
-    ReportedText,
     ReportOptions,
     Settings,
     make_report,
@@ -71,41 +69,6 @@ class CandidatesReport:
             check_prior(self.prior_none)
 
     @property
-    def first(self) -> Report:
-        """The report on the first candidate, which contains what all reports have in common."""
-        return self.propositions[0].report
-
-    @property
-    def disputed(self) -> tuple[ReportedText, ...]:
-        """The texts whose author is in dispute."""
-        return self.first.first
-
-    @property
-    def details(self) -> CaseDetails:
-        """The formal part of the report."""
-        return self.first.details
-
-    @property
-    def case(self) -> str:
-        """The case's title or number."""
-        return self.first.case
-
-    @property
-    def examiner(self) -> str:
-        """The person who answers for the report."""
-        return self.first.examiner
-
-    @property
-    def date(self) -> str:
-        """The date of the report."""
-        return self.first.date
-
-    @property
-    def version(self) -> str:
-        """The version of AdHominem."""
-        return self.first.version
-
-    @property
     def prior_candidate(self) -> float | None:
         """The prior of each candidate, if the priors are stated."""
         return None if self.prior_none is None else (1 - self.prior_none) / len(self.propositions)
@@ -129,6 +92,18 @@ class CandidatesReport:
 
 
 AnyReport = Report | CandidatesReport
+
+
+def common_part(report: AnyReport) -> Report:
+    """The report on two sides, or that on the first candidate, with what all have in common."""
+    return report if isinstance(report, Report) else report.propositions[0].report
+
+
+def by_candidate(report: AnyReport) -> dict[str, Report]:
+    """The report on each candidate, by name; empty for a report on two sides."""
+    if isinstance(report, Report):
+        return {}
+    return {one.name: one.report for one in report.propositions}
 
 
 def make_candidates_report(

@@ -17,6 +17,8 @@ from adhominem.model.files import is_plain
 from adhominem.questions.report.candidates import (
     AnyReport,
     CandidatesReport,
+    by_candidate,
+    common_part,
     make_candidates_report,
 )
 from adhominem.questions.report.formats import StoredReport, read_report, report_bytes
@@ -68,8 +70,9 @@ class Difference:
 def check_report(
     report: str | Path | StoredReport,
     first: SideTexts,
-    second: SideTexts,
+    second: SideTexts | None = None,
     *,
+    candidates: Mapping[str, SideTexts] | None = None,
     population: Population | None = None,
     verifier: Verifier | None = None,
     model: str | Path | None = None,
@@ -79,69 +82,66 @@ def check_report(
 ) -> list[Difference]:
     """All differences between a report, or its file, and what the texts give now.
 
+    The texts are those of two sides, or the disputed ones and those of each of the `candidates`.
     The model is the one that the report names, unless a `verifier` is given; `model` is its path.
     Topics, seed, draws and prior are those of the report. Its verbal scale is not trusted, since
     the words of the result come from it: it must be `scale`, or AdHominem's. Nor are its cases of
     known authors, if they are the examiner's own: the study must be given again, as `validation`.
     What the file shows is compared, too: it must agree with its data.
     """
-    stored = _stored(report)
-    reported = of_two_sides(stored)
-    computed = make_report(
-        verifier or load(model or named_model(reported, stored.path)),
-        as_reported(exhibits_of(first, "first"), reported.first),
-        as_reported(exhibits_of(second, "second"), reported.second),
-        prior_same_author=reported.prior_same_author,
-        validation=validation,
-        on_progress=on_progress,
-        **_as_it_was_made(reported, population, scale),
-    )
-    differences = compare_reports(reported, computed)
-    if not differences:
+    stored = report if isinstance(report, StoredReport) else read_report(report)
+    reported, sides = stored.report, dict(candidates or {})
+    check_kind(stored, several=bool(sides))
+    known = by_candidate(reported)
+    if sides and not known.keys() <= sides.keys():
+        missing = [name for name in known if name not in sides]
+        others = [name for name in sides if name not in known]
+        now = harmless(", ".join(others)) or "none of this name"
+        return [Difference("candidates", harmless(", ".join(missing)), now)]
+    verifier = verifier or load(model or named_model(stored))
+    common = common_part(reported)
+    questioned = _as_reported(exhibits_of(first, "first"), common.first)
+    options = _as_it_was_made(common, population, scale)
+    if isinstance(reported, Report):
+        computed = make_report(
+            verifier,
+            questioned,
+            _as_reported(exhibits_of(second or (), "second"), reported.second),
+            prior_same_author=reported.prior_same_author,
+            validation=validation,
+            on_progress=on_progress,
+            **options,
+        )
         shown = replace(reported, explanation=computed.explanation, like=computed.like)
-        differences += compare_files(stored, shown)
-    return differences
-
-
-def check_candidates_report(
-    report: str | Path | StoredReport,
-    disputed: SideTexts,
-    candidates: Mapping[str, SideTexts],
-    *,
-    population: Population | None = None,
-    verifier: Verifier | None = None,
-    model: str | Path | None = None,
-    scale: VerbalScale | None = None,
-    on_progress: Callable[[float], None] = lambda share: None,
-) -> list[Difference]:
-    """All differences between a report with several candidates and what the texts give now.
-
-    The candidates are in the order of the report; all else is as in `check_report`.
-    """
-    stored = _stored(report)
-    reported = of_candidates(stored)
-    names = [one.name for one in reported.propositions]
-    if differing := _compare_names(names, candidates):
-        return [differing]
-    sides = {
-        one.name: as_reported(exhibits_of(candidates[one.name], one.name), one.report.second)
-        for one in reported.propositions
-    }
+        return compare_reports(reported, computed) or list(compare_files(stored, shown))
     # Candidates with nothing but copies are in no report, and are left out again.
-    more = {name: side for name, side in candidates.items() if name not in sides}
-    computed = make_candidates_report(
-        verifier or load(model or named_model(reported.first, stored.path)),
-        as_reported(exhibits_of(disputed, "disputed"), reported.disputed),
-        {**sides, **more},
+    sides |= {
+        name: _as_reported(exhibits_of(sides[name], name), of_one.second)
+        for name, of_one in known.items()
+    }
+    order = [*known, *(name for name in sides if name not in known)]
+    again = make_candidates_report(
+        verifier,
+        questioned,
+        {name: sides[name] for name in order},
         prior_none=reported.prior_none,
         on_progress=on_progress,
-        **_as_it_was_made(reported.first, population, scale),
+        **options,
     )
-    return _compare_candidates(reported, computed) or list(compare_files(stored, reported))
+    return _compare_candidates(reported, again) or list(compare_files(stored, reported))
 
 
-def _stored(report: str | Path | StoredReport) -> StoredReport:
-    return report if isinstance(report, StoredReport) else read_report(report)
+def check_kind(stored: StoredReport, *, several: bool) -> None:
+    """Raise an InputError for candidates beside a report on two sides, and the other way round."""
+    if isinstance(stored.report, Report) != several:
+        return
+    expected = (
+        "a report on two sides; give FIRST and SECOND, and no --candidate"
+        if several
+        else "a report with several candidates; give the disputed text, and each candidate's by "
+        "--candidate"
+    )
+    raise InputError(f"this is {expected}", stored.path)
 
 
 def _as_it_was_made(
@@ -160,33 +160,15 @@ def _as_it_was_made(
     }
 
 
-def of_two_sides(stored: StoredReport) -> Report:
-    """The report in a file, which must be one on two sides."""
-    if not isinstance(stored.report, Report):
+def named_model(stored: StoredReport) -> str:
+    """The model that a report names; it must be the name of a model, not the path of a folder."""
+    model = common_part(stored.report).model
+    if not is_plain(model):
         raise InputError(
-            "this is a report with several candidates; give the disputed text, and each "
-            "candidate's by --candidate",
+            "the report does not name its model by a valid name; give the path of the model",
             stored.path,
         )
-    return stored.report
-
-
-def of_candidates(stored: StoredReport) -> CandidatesReport:
-    """The report in a file, which must be one with several candidates."""
-    if not isinstance(stored.report, CandidatesReport):
-        raise InputError(
-            "this is a report on two sides; give FIRST and SECOND, and no --candidate", stored.path
-        )
-    return stored.report
-
-
-def named_model(reported: Report, path: str | Path) -> str:
-    """The model that a report names; it must be the name of a model, not the path of a folder."""
-    if not is_plain(reported.model):
-        raise InputError(
-            "the report does not name its model by a valid name; give the path of the model", path
-        )
-    return reported.model
+    return model
 
 
 def compare_reports(reported: Report, computed: Report) -> list[Difference]:
@@ -211,7 +193,7 @@ def _comparable(report: Report) -> dict[str, Any]:
     return {name: data[name] for name in order if name not in _NOT_COMPARED}
 
 
-def as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
+def _as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) -> list[Exhibit]:
     """Exhibits with the report's names and topics, in its order, which the draws depend on.
 
     A text is recognised by its hash: its file may have been renamed.
@@ -269,40 +251,29 @@ def _named(text: ReportedText | PopulationText | None) -> str:
     return "none" if text is None else f"{harmless(text.name)} (SHA-256 {text.sha256})"
 
 
-def _compare_names(names: list[str], candidates: Mapping[str, SideTexts]) -> Difference | None:
-    """Differences for candidates of the report without texts now."""
-    if missing := [name for name in names if name not in candidates]:
-        given = [name for name in candidates if name not in names]
-        return Difference(
-            "candidates",
-            harmless(", ".join(missing)),
-            harmless(", ".join(given)) or "none of this name",
-        )
-    return None
-
-
 def _compare_candidates(reported: CandidatesReport, computed: CandidatesReport) -> list[Difference]:
-    before, now = ([one.name for one in side.propositions] for side in (reported, computed))
-    differences = list(compare_values(before, now, "candidates"))
-    known: set[Difference] = set()
-    for one, other in zip(reported.propositions, computed.propositions, strict=False):
-        for difference in compare_reports(one.report, other.report):
-            if difference not in known:  # common differences are listed once
-                known.add(difference)
-                what = f"{harmless(one.name)}: {difference.what}"
+    before, now = by_candidate(reported), by_candidate(computed)
+    differences = list(compare_values(list(before), list(now), "candidates"))
+    common: set[Difference] = set()
+    for name in [name for name in before if name in now]:
+        for difference in compare_reports(before[name], now[name]):
+            if difference not in common:  # what all have in common is listed once
+                common.add(difference)
+                what = f"{harmless(name)}: {difference.what}"
                 differences.append(replace(difference, what=what))
-        named = f"{harmless(one.name)}: posterior"
-        differences += compare_values(one.posterior, other.posterior, named)
-    differences += compare_values(
-        reported.posterior_none, computed.posterior_none, "posterior of none of them"
-    )
-    differences += compare_values(
-        [caution.message for caution in reported.warnings],
-        [caution.message for caution in computed.warnings],
-        "warnings of the case",
-    )
-    differences += compare_values(reported.states, computed.states, "whether anything is stated")
+    for own, again in zip(_values(reported), _values(computed), strict=True):
+        differences += compare_values(own[1], again[1], own[0])
     return differences
+
+
+def _values(report: CandidatesReport) -> list[tuple[str, Any]]:
+    """What a report has beside those on each candidate, with what it is called."""
+    return [
+        ("posteriors", {harmless(one.name): one.posterior for one in report.propositions}),
+        ("posterior of none of them", report.posterior_none),
+        ("warnings of the case", [caution.message for caution in report.warnings]),
+        ("whether anything is stated", report.states),
+    ]
 
 
 def compare_values(reported: Any, computed: Any, name: str) -> Iterator[Difference]:

@@ -15,12 +15,9 @@ from html.parser import HTMLParser
 from typing import Literal
 from xml.etree.ElementTree import Element, TreeBuilder
 
-from markupsafe import Markup
-
-from adhominem.questions.report.candidate_words import CANDIDATES_TITLE, candidates_sections
-from adhominem.questions.report.candidates import AnyReport, CandidatesReport
+from adhominem.questions.report.candidates import AnyReport, CandidatesReport, common_part
 from adhominem.questions.report.report import FULL_ANNEX
-from adhominem.questions.report.words import TITLE, two_sides_sections
+from adhominem.questions.report.words import CANDIDATES_TITLE, TITLE, sections_of
 from adhominem.render.html import SCRIPT, STYLE, explanation_fragment
 from adhominem.render.templates import asset, embedded_json, render_page
 from adhominem.verify.explanation import Explanation, at_sentences
@@ -97,8 +94,8 @@ def report_page(report: AnyReport) -> str:
         (asset("report.css"), *([STYLE] if heat_maps else [])),
         SCRIPT if heat_maps else "",
         title=headline(report),
-        report=report,
-        sections=_sections(report, heat_maps),
+        common=common_part(report),
+        sections=sections_of(report, heat_maps),
         data=embedded_json(report.to_json(), indent=1),
     )
 
@@ -110,15 +107,8 @@ def title_of(report: AnyReport) -> str:
 
 def headline(report: AnyReport) -> str:
     """The title of the report with its case."""
-    title = title_of(report)
-    return f"{title}: {report.case}" if report.case else title
-
-
-def _sections(report: AnyReport, heat_maps: str = "") -> Markup:
-    """The head and all sections of a report as HTML; `heat_maps` are those of a page."""
-    if isinstance(report, CandidatesReport):
-        return candidates_sections(report)
-    return two_sides_sections(report, heat_maps)
+    title, case = title_of(report), common_part(report).details.case
+    return f"{title}: {case}" if case else title
 
 
 def explanation_of(report: AnyReport) -> Explanation | None:
@@ -145,7 +135,7 @@ def paper_sections(report: AnyReport) -> list[Section]:
 def section_elements(report: AnyReport) -> Element:
     """The head and all sections of a report as elements of HTML."""
     reader = _Reader()
-    reader.feed(f"<main>{_sections(report)}</main>")
+    reader.feed(f"<main>{sections_of(report)}</main>")
     reader.close()
     return reader.tree.close()
 

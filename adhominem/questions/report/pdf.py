@@ -27,7 +27,7 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas
 
 from adhominem.harmless import harmless
-from adhominem.questions.report.candidates import AnyReport
+from adhominem.questions.report.candidates import AnyReport, common_part
 from adhominem.questions.report.document import (
     Block,
     Facts,
@@ -130,24 +130,24 @@ class _Pages(platypus.BaseDocTemplate):
     """A4 pages with a line at the foot; sections are in the outline."""
 
     def __init__(self, file: io.BytesIO, report: AnyReport, pages: int | None) -> None:
-        self._title = title_of(report)
+        self._title, common = title_of(report), common_part(report)
         super().__init__(
             file,
             pagesize=A4,
             title=headline(report),
-            author=report.examiner,
+            author=common.details.examiner,
             subject=self._title,
-            creator=f"AdHominem {report.version}",
+            creator=f"AdHominem {common.version}",
             lang="en",
             invariant=1,
             initialFontName=SANS,  # else Helvetica, which is in no file
         )
-        self._report, self._pages = report, pages
+        self._report, self._common, self._pages = report, common, pages
         frame = platypus.Frame(_LEFT, _BOTTOM, _WIDE, A4[1] - _TOP - _BOTTOM, 0, 0, 0, 0)
         self.addPageTemplates(platypus.PageTemplate("page", [frame], onPage=self._foot))
 
     def _foot(self, canvas: Canvas, document: platypus.BaseDocTemplate) -> None:
-        date = re.sub(r"\D", "", self._report.date)[:12]
+        date = re.sub(r"\D", "", self._common.date)[:12]
         canvas.setDateFormatter(lambda *now: f"D:{date:0<14}Z")  # not that of the invariant clock
         if document.page == 1:
             _attach(canvas, data_of(self._report))
@@ -155,7 +155,7 @@ class _Pages(platypus.BaseDocTemplate):
         canvas.setFillColor(HexColor(_GREY))
         of = f" of {self._pages}" if self._pages else ""
         canvas.drawRightString(A4[0] - _LEFT, 11 * mm, f"Page {document.page}{of}")
-        named = " · ".join(filter(None, (self._title, self._report.case)))
+        named = " · ".join(filter(None, (self._title, self._common.details.case)))
         line = readable(named).replace("\n", " ")
         canvas.drawString(_LEFT, 11 * mm, line if len(line) <= _FOOT else f"{line[: _FOOT - 1]}…")
 

@@ -162,16 +162,6 @@ class Report:
         if prior is not None and not 0 < prior < 1:
             raise OptionError(f"the prior is {prior}; expected it to be above 0 and below 1")
 
-    @property
-    def case(self) -> str:
-        """The case's title or number."""
-        return self.details.case
-
-    @property
-    def examiner(self) -> str:
-        """The person who answers for the report."""
-        return self.details.examiner
-
     def to_json(self) -> dict[str, Any]:
         """The report without texts as plain lists, numbers and strings, with its schema version."""
         return with_schema(self)

@@ -26,7 +26,7 @@ from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
 
 from adhominem.harmless import harmless
-from adhominem.questions.report.candidates import AnyReport
+from adhominem.questions.report.candidates import AnyReport, common_part
 from adhominem.questions.report.document import (
     Block,
     Facts,
@@ -78,7 +78,7 @@ def _attach(document: WordDocument, data: str) -> None:
 
 
 def _set_up(document: WordDocument, report: AnyReport) -> None:
-    page = document.sections[0]
+    common, page = common_part(report), document.sections[0]
     page.page_width, page.page_height = Mm(210), Mm(297)
     page.left_margin = page.right_margin = page.top_margin = Mm(18)
     page.bottom_margin = Mm(20)
@@ -104,10 +104,10 @@ def _set_up(document: WordDocument, report: AnyReport) -> None:
             fonts.set(qn("w:eastAsia"), "Arial")
     properties = document.core_properties
     properties.title, properties.author = (
-        _plain(text)[:_LONGEST_PROPERTY] for text in (headline(report), report.examiner)
+        _plain(text)[:_LONGEST_PROPERTY] for text in (headline(report), common.details.examiner)
     )
-    properties.comments = f"Written by AdHominem {report.version}"
-    digits = f"{re.sub(r'[^0-9]', '', report.date)[:12]:0<12}"
+    properties.comments = f"Written by AdHominem {common.version}"
+    digits = f"{re.sub(r'[^0-9]', '', common.date)[:12]:0<12}"
     moment = datetime.strptime(digits, "%Y%m%d%H%M").replace(tzinfo=UTC)
     properties.created = properties.modified = moment
     properties.last_modified_by = ""

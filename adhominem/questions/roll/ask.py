@@ -1,4 +1,12 @@
-"""Which part of a text is by whom: the question, and how it is answered. See `roll.roll`."""
+"""Which part of a text is by whom: windows, each compared with every candidate, and smoothed.
+
+    text ─ windows ─ log Bayes factors ─ blocks ─ hidden Markov model ─ passages and changes
+
+Each window of the text has a Bayes factor for each candidate: did the candidate write it, or
+somebody else of the population? Windows overlap, so one word would count several times: what a
+window says is shared out among its blocks, and a block has the mean of what its windows say of it
+(`Blocks.shared_out`). So the evidence of the whole text is counted once.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +17,6 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-import adhominem
 from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.errors import EmptyTextError, InputError, OptionError
 from adhominem.jobs.run import Run, part
@@ -22,6 +29,7 @@ from adhominem.questions.candidates import (
 )
 from adhominem.questions.question import (
     EXAMPLE_TEXTS,
+    Answer,
     Input,
     Known,
     Question,
@@ -29,31 +37,37 @@ from adhominem.questions.question import (
     answer_files,
     as_known,
     cost,
+    made_by,
 )
-from adhominem.questions.roll.blocks import Blocks, cut_blocks
-from adhominem.questions.roll.roll import (
-    NEITHER,
+from adhominem.questions.roll.smoothing import (
     Block,
-    Candidate,
-    Rolled,
-    RollOptions,
-    Window,
+    Change,
+    Passage,
+    Smoothed,
     make_blocks,
     make_changes,
     make_passages,
     passage_ranges,
     smooth_blocks,
-    to_log10,
+)
+from adhominem.questions.roll.windows import (
+    Blocks,
+    apart,
+    cut_blocks,
+    find_styles,
+    style_factors,
     window_factors,
 )
-from adhominem.questions.roll.smoothing import Smoothed
-from adhominem.questions.roll.text_styles import apart, find_styles, style_factors
-from adhominem.records import settings_of
+from adhominem.records import Offered, Options, Within, settings_of
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier
+
+NEITHER = "neither"  # of the candidates: a state
+_LOG_10 = float(np.log(10))
+OnProgress = Callable[[float], None]  # hears which share of the work is done
 
 _SHORT_WORDS = 200  # of a window: below, single windows say little
 _PER_WINDOW = 240  # characters of work, about: of a window with a candidate
@@ -63,6 +77,72 @@ _OF_WHOLE_TEXT = frozenset(  # cautions that hold for the text as a whole, not f
 _ONCE = frozenset(  # that say the same with every candidate
     ("no_population", "uncalibrated", "changed_since_calibration")
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RollOptions(Options):
+    """How a text is cut, and how often its author changes, before it is read."""
+
+    words: Annotated[int, Within(20, 100_000), "Words of a window."] = 500
+    step: Annotated[
+        int, Within(1, 100_000), "Words from one window to the next, at most a window."
+    ] = 100
+    passage: Annotated[
+        int,
+        Within(1),
+        Offered(served=Within(1, 10_000_000)),
+        "Words from one change of author to the next, on average: a prior, yours to state.",
+    ] = 2_000
+    closed: Annotated[bool, "One of the candidates wrote every part: “neither” is ruled out."] = (
+        False
+    )
+
+    ordered = (("step", "<=", "words"),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """Somebody who may have written the text, or a style that was found in it."""
+
+    name: str
+    texts: int
+    words: int
+    log10_bayes_factor: float | None  # of the text as a whole; None for a style
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """A stretch of the text that was compared as one."""
+
+    start: int  # in characters
+    end: int
+    word: int  # its first one, from 0
+    words: int
+    log10_bayes_factors: tuple[float, ...]  # one for each candidate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rolled(Answer):
+    """A text with what was made out of who wrote which part of it."""
+
+    name: str
+    text: str
+    words: int
+    options: RollOptions
+    candidates: tuple[Candidate, ...]
+    obstacle: str  # why no statement is made, with empty fields below; empty where one is
+    states: tuple[str, ...]  # the candidates, and `neither` unless it is ruled out; or the styles
+    are_styles: bool  # no candidates were given
+    windows: tuple[Window, ...]
+    blocks: tuple[Block, ...]
+    passages: tuple[Passage, ...]
+    changes: tuple[Change, ...]
+    population: str  # where it was read; empty: none
+    population_texts: int
+    remarks: tuple[str, ...]
+    model: str
+    model_sha256: str
+    version: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +202,8 @@ class WhichPart(RollOptions, Question):
 
     def windows(self) -> list[Document]:
         """The windows, each as a text."""
-        return _windows(self.text.document, _cut(self.text.document, self))
+        blocks = _cut(self.text.document, self)
+        return _parts(self.text.document, [blocks.window_span(at) for at in range(blocks.windows)])
 
     def parts(self) -> int:
         """As many as there are steps."""
@@ -136,9 +217,8 @@ class WhichPart(RollOptions, Question):
     def answer(self, verifier: Verifier, run: Run) -> Rolled:
         """The passages by each candidate, or by neither, and where one ends."""
         population = self.population.relevant(verifier, run)
-        name = "" if population is None else self.population.name or "given"
         with run.watch("rolling", unit="share") as on_progress:
-            return _rolled(verifier, self, population, name, run, on_progress)
+            return _Rolling(verifier, self, population, run).answer(on_progress)
 
 
 def roll_files(
@@ -183,188 +263,209 @@ def roll_text(
     return question.answer(verifier.keeping(), run or Run())
 
 
-def _rolled(
-    verifier: Verifier,
-    question: WhichPart,
-    population: Population | None,
-    population_name: str,
-    run: Run,
-    on_progress: Callable[[float], None],
-) -> Rolled:
-    exhibit = question.text
-    options = RollOptions(
-        **{one.name: getattr(question, one.name) for one in settings_of(RollOptions)}
-    )
-    if NEITHER in question.candidates:
-        raise OptionError(f"a candidate and a state are named '{NEITHER}'; rename the candidate")
-    blocks = _cut(exhibit.document, options)
-    known, remarks = _sort_out(exhibit, question.candidates)
-    if options.closed and len(known) < 2:
-        raise OptionError(
-            f"{len(known)} candidates, one of whom is said to have written every part; expected "
-            "two or more"
-        )
-    known, foreign, obstacle = _without_foreign(verifier, exhibit, known, closed=options.closed)
-    remarks += [one.message for one in foreign]
-    rolled = Rolled(
-        name=exhibit.document.id,
-        text=exhibit.document.text,
-        words=int(blocks.words.sum()),
-        options=options,
-        candidates=(),
-        obstacle=obstacle,
-        states=(),
-        are_styles=not (known or foreign),
-        windows=(),
-        blocks=(),
-        passages=(),
-        changes=(),
-        population=population_name,
-        population_texts=0 if population is None else population.texts,
-        remarks=tuple(remarks),
-        model=verifier.name,
-        model_sha256=verifier.sha256,
-        version=adhominem.__version__,
-    )
-    if obstacle:
-        return rolled
-    candidates, cautions = _candidates(verifier, exhibit, known, population)
-    remarks += cautions
-    on_progress(0.2)
-    levs = _encode(verifier, _windows(exhibit.document, blocks))
-    on_progress(0.6)
-    smoothed: Smoothed | None
-    if known:
-        here = verifier.encode([exhibit.document])
-        remarks += [one.message for one in other_genres(verifier, here, known, run)]
-        sides = [verifier.encode(texts) for texts in known.values()]
-        factors, strange = window_factors(
-            verifier.scorer, levs, sides, population, part(on_progress, 0.6, 0.8)
-        )
-        states = tuple(candidate.name for candidate in candidates)
-        states = states if options.closed else (*states, NEITHER)
-        smoothed = smooth_blocks(blocks, factors, options, neither=not options.closed)
-    else:
-        candidates, factors, smoothed = _by_style(verifier, blocks, levs, options, population)
-        states = tuple(candidate.name for candidate in candidates)
-        sides, strange = [], np.zeros(1, dtype=bool)
-    on_progress(0.8)
-    alone = np.ones((len(blocks.words), 1))  # of a single style
-    made = make_blocks(blocks, alone if smoothed is None else smoothed.probability)
-    passages = _of_passages(verifier, exhibit.document, made, sides, population)
-    remarks += _remarks(verifier, blocks, options, population, strange, bool(known))
-    on_progress(1.0)
-    starts = blocks.word_starts
-    return replace(
-        rolled,
-        candidates=tuple(candidates),
-        states=states,
-        windows=tuple(
-            Window(
-                start=blocks.window_span(at)[0],
-                end=blocks.window_span(at)[1],
-                word=int(starts[at]),
-                words=int(starts[at + blocks.in_window] - starts[at]),
-                log10_bayes_factors=tuple(row.tolist()),
+class _Rolling:
+    """A text whose windows are compared with candidates, or with each other."""
+
+    def __init__(
+        self, verifier: Verifier, question: WhichPart, population: Population | None, run: Run
+    ) -> None:
+        if NEITHER in question.candidates:
+            raise OptionError(
+                f"a candidate and a state are named '{NEITHER}'; rename the candidate"
             )
-            for at, row in enumerate(to_log10(factors))
-        ),
-        blocks=made,
-        passages=make_passages(made, passages),
-        changes=() if smoothed is None else make_changes(made, smoothed, options),
-        remarks=tuple(dict.fromkeys(remarks)),
-    )
+        self.verifier, self.question, self.run = verifier, question, run
+        self.population, self.document = population, question.text.document
+        self.blocks = _cut(self.document, question)
+        self.remarks: list[str] = []
 
+    def answer(self, on_progress: OnProgress) -> Rolled:
+        """The parts of the text, or why no statement is made."""
+        question, population = self.question, self.population
+        known, foreign = self._known_texts()
+        obstacle = self._obstacle(known, foreign)
+        of_text: dict[str, Any] = dict.fromkeys(
+            ("candidates", "states", "windows", "blocks", "passages", "changes"), ()
+        )
+        if not obstacle:
+            of_text = self._read(known, on_progress)
+        return Rolled(
+            name=self.document.id,
+            text=self.document.text,
+            words=int(self.blocks.words.sum()),
+            options=RollOptions(
+                **{one.name: getattr(question, one.name) for one in settings_of(RollOptions)}
+            ),
+            obstacle=obstacle,
+            are_styles=not question.candidates,
+            **of_text,
+            population="" if population is None else question.population.name or "given",
+            population_texts=0 if population is None else population.texts,
+            remarks=tuple(dict.fromkeys(self.remarks)),
+            **made_by(self.verifier),
+        )
 
-def _sort_out(exhibit: Exhibit, known: Known) -> tuple[Known, list[str]]:
-    """The candidates without what they share with the text and each other; and what is said of it.
+    def _known_texts(self) -> tuple[Known, list[Caution]]:
+        """The candidates with running prose, without what they share; what is said of the others.
 
-    The text itself stays whole: a passage that was copied into it is part of the question.
-    """
-    if not known:
-        return {}, []
-    material = sort_out([exhibit], known, whole=True, fewest=1)
-    return material.candidates, [caution.message for caution in material.cautions]
+        The text itself stays whole: a passage that was copied into it is part of the question.
+        """
+        known: Known = {}
+        if self.question.candidates:
+            material = sort_out(
+                [self.question.text], self.question.candidates, whole=True, fewest=1
+            )
+            known = material.candidates
+            self.remarks += [one.message for one in material.cautions]
+        if self.question.closed and len(known) < 2:
+            raise OptionError(
+                f"{len(known)} candidates, one of whom is said to have written every part; "
+                "expected two or more"
+            )
+        names = mostly_foreign(self.verifier, known)
+        foreign = [foreign_candidates(names)] if names else []
+        self.remarks += [one.message for one in foreign]
+        return {name: texts for name, texts in known.items() if name not in names}, foreign
 
+    def _obstacle(self, known: Known, foreign: Sequence[Caution]) -> str:
+        """Why no statement is made; empty where one is."""
+        obstacles = obstacles_of(self.verifier, [self.document])
+        if len(known) < (2 if self.question.closed else 1):
+            obstacles += foreign
+        return "; ".join(one.message for one in obstacles if one is not None)
 
-def _without_foreign(
-    verifier: Verifier, exhibit: Exhibit, known: Known, *, closed: bool
-) -> tuple[Known, list[Caution], str]:
-    """Candidates with running prose, what is said of the others, and why no statement is made."""
-    names = mostly_foreign(verifier, known)
-    left = {name: texts for name, texts in known.items() if name not in names}
-    foreign = [foreign_candidates(names)] if names else []
-    too_few = foreign if len(left) < (2 if closed else 1) else []
-    obstacles = [*obstacles_of(verifier, [exhibit.document]), *too_few]
-    return left, foreign, "; ".join(one.message for one in obstacles if one is not None)
+    def _read(self, known: Known, on_progress: OnProgress) -> dict[str, Any]:
+        """The fields of a `Rolled` that say what is in the text."""
+        blocks, question = self.blocks, self.question
+        candidates = self._candidates(known)
+        on_progress(0.2)
+        levs = self._encode([blocks.window_span(at) for at in range(blocks.windows)])
+        on_progress(0.6)
+        sides = [self.verifier.encode(texts) for texts in known.values()]
+        smoothed: Smoothed | None = None
+        if known:
+            here = self.verifier.encode([self.document])
+            genres = other_genres(self.verifier, here, known, self.run)
+            self.remarks += [one.message for one in genres]
+            factors, misfit = window_factors(
+                self.verifier.scorer, levs, sides, self.population, part(on_progress, 0.6, 0.8)
+            )
+            neither = not question.closed
+            smoothed = smooth_blocks(blocks, factors, question.passage, neither=neither)
+        else:
+            candidates, factors = self._by_style(levs)
+            neither, misfit = False, np.zeros(1, dtype=bool)
+            if len(candidates) > 1:  # or there are no states to tell apart
+                smoothed = smooth_blocks(blocks, factors, question.passage, neither=False)
+        on_progress(0.8)
+        alone = np.ones((len(blocks.words), 1))  # of a single style
+        made = make_blocks(blocks, alone if smoothed is None else smoothed.probability)
+        passages = make_passages(made, self._of_passages(made, sides))
+        self._beware(misfit)
+        on_progress(1.0)
+        starts = blocks.word_starts
+        return {
+            "candidates": tuple(candidates),
+            "states": (*(one.name for one in candidates), *([NEITHER] if neither else [])),
+            "windows": tuple(
+                Window(
+                    start=blocks.window_span(at)[0],
+                    end=blocks.window_span(at)[1],
+                    word=int(starts[at]),
+                    words=int(starts[at + blocks.in_window] - starts[at]),
+                    log10_bayes_factors=tuple(row.tolist()),
+                )
+                for at, row in enumerate(factors / _LOG_10)
+            ),
+            "blocks": made,
+            "passages": passages,
+            "changes": () if smoothed is None else make_changes(made, smoothed, question.words),
+        }
 
+    def _candidates(self, known: Known) -> list[Candidate]:
+        """The candidates, with the Bayes factor of the text as a whole."""
+        candidates, left_out = [], set(_OF_WHOLE_TEXT)
+        for name, texts in known.items():
+            whole = self.verifier.verify(self.question.text, texts, population=self.population)
+            self.remarks += [one.message for one in whole.warnings if one.code not in left_out]
+            left_out |= _ONCE & {one.code for one in whole.warnings}
+            candidates.append(
+                Candidate(
+                    name=name,
+                    texts=len(texts),
+                    words=sum(len(text.text.split()) for text in texts),
+                    log10_bayes_factor=whole.log10_bayes_factor,
+                )
+            )
+        return candidates
 
-def _candidates(
-    verifier: Verifier, exhibit: Exhibit, known: Known, population: Population | None
-) -> tuple[list[Candidate], list[str]]:
-    """The candidates, with the Bayes factor of the text as a whole; and what to beware of."""
-    candidates, remarks = [], []
-    left_out = set(_OF_WHOLE_TEXT)
-    for name, texts in known.items():
-        whole = verifier.verify(exhibit, texts, population=population)
-        remarks += [caution.message for caution in whole.warnings if caution.code not in left_out]
-        left_out |= _ONCE & {caution.code for caution in whole.warnings}
-        candidates.append(
+    def _by_style(self, levs: Levs) -> tuple[list[Candidate], FloatArray]:
+        """The styles of a text of unknown authors, and its windows' log Bayes factors.
+
+        Of a single style, the Bayes factors are those of each window with the rest of the text.
+        """
+        blocks, scorer = self.blocks, self.verifier.scorer
+        chosen = apart(blocks)
+        words = float(blocks.words.sum()) / len(chosen)
+        passage = self.question.passage
+        styles = find_styles(scorer, levs[chosen], passage, words, self.population)
+        candidates = [
             Candidate(
-                name=name,
-                texts=len(texts),
-                words=sum(len(text.text.split()) for text in texts),
-                log10_bayes_factor=whole.log10_bayes_factor,
+                name=f"style {number}",
+                texts=len(style),
+                words=round(len(style) * words),
+                log10_bayes_factor=None,
             )
-        )
-    return candidates, remarks
+            for number, style in enumerate(styles, start=1)
+        ]
+        numbers = [chosen[list(style)] for style in styles]
+        return candidates, style_factors(scorer, blocks, levs, numbers, self.population)
 
+    def _of_passages(self, blocks: Sequence[Block], sides: Sequence[Levs]) -> FloatArray:
+        """(passages, candidates): the log10 Bayes factor of each passage as one text."""
+        ranges = passage_ranges(blocks)
+        if not sides:
+            return np.zeros((len(ranges), 0))
+        levs = self._encode([(blocks[begin].start, blocks[end - 1].end) for begin, end in ranges])
+        return window_factors(self.verifier.scorer, levs, sides, self.population)[0] / _LOG_10
 
-def _by_style(
-    verifier: Verifier,
-    blocks: Blocks,
-    levs: Levs,
-    options: RollOptions,
-    population: Population | None,
-) -> tuple[list[Candidate], FloatArray, Smoothed | None]:
-    """The styles of a text of unknown authors, its windows' log Bayes factors, and the states.
+    def _encode(self, spans: Sequence[tuple[int, int]]) -> Levs:
+        """(parts, lev_size): the LEVs of parts of the text."""
+        try:
+            return self.verifier.encode(_parts(self.document, spans))
+        except EmptyTextError as error:
+            raise InputError(
+                f"a part of the text has no word in it ({error.problem}); leave it out, or take "
+                "larger windows",
+                error.path,
+            ) from None
 
-    Of a single style, the Bayes factors are those of each window with the rest of the text, and
-    there are no states to tell apart.
-    """
-    chosen = apart(blocks)
-    words = float(blocks.words.sum()) / len(chosen)
-    styles = find_styles(verifier.scorer, levs[chosen], options.passage, words, population)
-    candidates = [
-        Candidate(
-            name=f"style {number}",
-            texts=len(style),
-            words=round(len(style) * words),
-            log10_bayes_factor=None,
-        )
-        for number, style in enumerate(styles, start=1)
-    ]
-    numbers = [chosen[list(style)] for style in styles]
-    factors = style_factors(verifier.scorer, blocks, levs, numbers, population)
-    if len(styles) < 2:
-        return candidates, factors, None
-    return candidates, factors, smooth_blocks(blocks, factors, options, neither=False)
-
-
-def _of_passages(
-    verifier: Verifier,
-    document: Document,
-    blocks: Sequence[Block],
-    sides: Sequence[Levs],
-    population: Population | None,
-) -> FloatArray:
-    """(passages, candidates): the log10 Bayes factor of each passage as one text."""
-    ranges = passage_ranges(blocks)
-    if not sides:
-        return np.zeros((len(ranges), 0))
-    spans = [(blocks[begin].start, blocks[end - 1].end) for begin, end in ranges]
-    levs = _encode(verifier, _parts(document, spans))
-    return to_log10(window_factors(verifier.scorer, levs, sides, population)[0])
+    def _beware(self, misfit: BoolArray) -> None:
+        """Remark on more than a comparison of the whole text says."""
+        words, in_window = self.blocks.words, self.blocks.in_window
+        if self.question.words < _SHORT_WORDS:
+            self.remarks.append(
+                f"windows of {self.question.words:,} words say little each; better are "
+                f"{_SHORT_WORDS} or more"
+            )
+        if len(words) < 2 * in_window:
+            self.remarks.append(
+                f"the text has {int(words.sum()):,} words, less than two windows: it is too short "
+                "to tell parts of it from each other"
+            )
+        if misfit.any():
+            self.remarks.append(
+                f"{misfit.mean():.0%} of the comparisons do not lie among the texts of the "
+                "population, and were made without it"
+            )
+        if not self.question.candidates:
+            self.remarks.append(
+                "without candidates, a change of topic or genre can pass for a change of author, "
+                "and two authors of one style for one"
+            )
+            if self.population is None and self.verifier.lead.genres is not None:
+                self.remarks.append(
+                    "no population was given: the model guessed what such texts have in common"
+                )
 
 
 def _cut(document: Document, options: RollOptions) -> Blocks:
@@ -374,60 +475,8 @@ def _cut(document: Document, options: RollOptions) -> Blocks:
         raise InputError(str(error), document.id) from None
 
 
-def _windows(document: Document, blocks: Blocks) -> list[Document]:
-    return _parts(document, [blocks.window_span(at) for at in range(blocks.windows)])
-
-
 def _parts(document: Document, spans: Sequence[tuple[int, int]]) -> list[Document]:
     return [
         replace(document, text=document.text[start:end], id=f"{document.id}, from {start:,}")
         for start, end in spans
     ]
-
-
-def _encode(verifier: Verifier, parts: Sequence[Document]) -> Levs:
-    """(parts, lev_size): the LEVs of parts of a text."""
-    try:
-        return verifier.encode(parts)
-    except EmptyTextError as error:
-        raise InputError(
-            f"a part of the text has no word in it ({error.problem}); leave it out, or take larger "
-            "windows",
-            error.path,
-        ) from None
-
-
-def _remarks(
-    verifier: Verifier,
-    blocks: Blocks,
-    options: RollOptions,
-    population: Population | None,
-    strange: BoolArray,
-    has_candidates: bool,
-) -> list[str]:
-    """What to beware of, beside what a comparison of the whole text says."""
-    remarks = []
-    if options.words < _SHORT_WORDS:
-        remarks.append(
-            f"windows of {options.words:,} words say little each; better are {_SHORT_WORDS} or more"
-        )
-    if len(blocks.words) < 2 * blocks.in_window:
-        remarks.append(
-            f"the text has {int(blocks.words.sum()):,} words, less than two windows: it is too "
-            "short to tell parts of it from each other"
-        )
-    if strange.any():
-        remarks.append(
-            f"{strange.mean():.0%} of the comparisons do not lie among the texts of the "
-            "population, and were made without it"
-        )
-    if not has_candidates:
-        remarks.append(
-            "without candidates, a change of topic or genre can pass for a change of author, and "
-            "two authors of one style for one"
-        )
-        if population is None and verifier.lead.genres is not None:
-            remarks.append(
-                "no population was given: the model guessed what such texts have in common"
-            )
-    return remarks

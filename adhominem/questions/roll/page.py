@@ -6,8 +6,7 @@ begins with the name of its state.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil, floor
 from typing import Any
 
@@ -15,7 +14,8 @@ from markupsafe import Markup
 
 from adhominem.evaluation.palette import INKS
 from adhominem.questions.question import Page, Table
-from adhominem.questions.roll.roll import Block, Rolled
+from adhominem.questions.roll.ask import Rolled
+from adhominem.questions.roll.smoothing import Block, Change, Passage
 from adhominem.render.summary import signed
 from adhominem.render.templates import asset, markup
 from adhominem.score.decision import show_probability
@@ -33,17 +33,6 @@ _MOST_TICKS = 10
 _WORD_STEPS = tuple(size * 10**power for power in range(1, 7) for size in (1, 2, 5))
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A stretch of the text as it is shown."""
-
-    text: str  # its words, and the white space up to the next
-    state: int
-    level: int
-    told: str  # the probabilities, for whoever points at it
-    passage: int | None  # the number of the passage that begins here
-
-
 def roll_page(rolled: Rolled) -> str:
     """The page of a rolled text."""
     return PAGE.whole(rolled)
@@ -51,21 +40,21 @@ def roll_page(rolled: Rolled) -> str:
 
 def _values(rolled: Rolled) -> dict[str, Any]:
     return {
-        "rolled": rolled,
         "summary": summary_of(rolled),
-        "facts": facts_of(rolled),
-        "colour_classes": [_class(colour(rolled, at)) for at in range(len(rolled.states))],
+        "facts": _facts(rolled),
+        "changes": [_in_words(rolled, change) for change in rolled.changes],
         "drawing": "" if rolled.obstacle else _drawing(rolled),
-        "passages": list(zip(rolled.passages, map(_between, rolled.passages), strict=True)),
-        "changes": [change_in_words(rolled, at) for at in range(len(rolled.changes))],
-        "parts": _parts(rolled),
+        "ink_classes": [_ink_class(colour) for colour in _colours(rolled)],
         "before": rolled.text[: rolled.blocks[0].start] if rolled.blocks else rolled.text,
+        "passage_at": {passage.start: at for at, passage in enumerate(rolled.passages, start=1)},
+        "between": _between,
+        "level": _level,
         "shown": shown_probability,
         "signed": signed,
     }
 
 
-def page_title(rolled: Rolled) -> str:
+def _title(rolled: Rolled) -> str:
     """What the page is about."""
     what = "Where does the style change" if rolled.are_styles else "Which part is by whom"
     return f"{what}? {rolled.name}"
@@ -89,7 +78,7 @@ def summary_of(rolled: Rolled) -> str:
     )
 
 
-def facts_of(rolled: Rolled) -> dict[str, str]:
+def _facts(rolled: Rolled) -> dict[str, str]:
     """How it was done, in words."""
     options, facts = rolled.options, {"Text": f"{rolled.name}, {rolled.words:,} words"}
     if rolled.obstacle:
@@ -99,15 +88,17 @@ def facts_of(rolled: Rolled) -> dict[str, str]:
         "they begin where sentences do, if they can"
     )
     for candidate in rolled.candidates:
-        texts = "1 text" if candidate.texts == 1 else f"{candidate.texts:,} texts"
-        told = f"{texts}, {candidate.words:,} words"
-        if candidate.log10_bayes_factor is not None:
-            factor = signed(candidate.log10_bayes_factor)
-            told += f"; log10 Bayes factor of the whole text {factor}"
+        several = "" if candidate.texts == 1 else "s"
+        if candidate.log10_bayes_factor is None:
+            facts[candidate.name] = (
+                f"{candidate.texts:,} window{several} that do not overlap, about "
+                f"{candidate.words:,} words"
+            )
         else:
-            windows = "1 window" if candidate.texts == 1 else f"{candidate.texts:,} windows"
-            told = f"{windows} that do not overlap, about {candidate.words:,} words"
-        facts[candidate.name] = told
+            facts[candidate.name] = (
+                f"{candidate.texts:,} text{several}, {candidate.words:,} words; log10 Bayes factor "
+                f"of the whole text {signed(candidate.log10_bayes_factor)}"
+            )
     facts["Prior"] = (
         f"the author changes every {options.passage:,} words on average; all "
         f"{len(rolled.states)} states ({', '.join(rolled.states)}) are equally probable"
@@ -120,9 +111,8 @@ def facts_of(rolled: Rolled) -> dict[str, str]:
     return facts
 
 
-def change_in_words(rolled: Rolled, number: int) -> str:
+def _in_words(rolled: Rolled, change: Change) -> str:
     """Where a change is, between what, and how sure."""
-    change = rolled.changes[number]
     within = ""
     if change.earliest < change.latest:
         within = f" (between {change.earliest:,} and {change.latest:,})"
@@ -138,18 +128,20 @@ def shown_probability(value: float | None) -> str:
     return show_probability(value, 2)
 
 
-def colour(rolled: Rolled, state: int) -> str:
-    """The colour of a state."""
-    if not rolled.are_styles and state == len(rolled.candidates):
-        return _GREY
-    return _COLOURS[state % len(_COLOURS)]
+def _colours(rolled: Rolled) -> list[str]:
+    """The colours of the states."""
+    colours = [_COLOURS[at % len(_COLOURS)] for at in range(len(rolled.states))]
+    if not rolled.are_styles and len(rolled.states) > len(rolled.candidates):
+        colours[-1] = _GREY  # neither
+    return colours
 
 
-def _between(passage: Any) -> str:
-    return f"{passage.word + 1:,}–{passage.word + passage.words:,}"
+def _between(passage: Passage, dash: str = "–") -> str:
+    """The words of a passage, from 1."""
+    return f"{passage.word + 1:,}{dash}{passage.word + passage.words:,}"
 
 
-def _class(ink: str) -> str:
+def _ink_class(ink: str) -> str:
     return f"ink-{ink[1:].lower()}"
 
 
@@ -157,7 +149,7 @@ def _tints() -> str:
     """The style of each colour at each level: a page's policy allows no style in an element."""
     rules = []
     for ink in (*_COLOURS, _GREY):
-        name = _class(ink)
+        name = _ink_class(ink)
         pale = f"light-dark({ink}, color-mix(in oklab, {ink}, white 45%))"
         rules.append(f".{name} .who, .key .{name} {{ color: {pale}; }}")
         rules.append(f"mark.{name} {{ border-color: {pale}; }}")
@@ -175,32 +167,11 @@ def _mixed(ink: str, share: float) -> str:
     return "#" + "".join(f"{round(255 - share * (255 - part)):02x}" for part in parts)
 
 
-def _level(probability: float) -> int:
-    return sum(probability >= level for level in _LEVELS)
-
-
-def _parts(rolled: Rolled) -> list[_Part]:
-    begins = {passage.start: at for at, passage in enumerate(rolled.passages, start=1)}
-    ends = [*(block.start for block in rolled.blocks), len(rolled.text)][1:]
-    parts = []
-    for block, end in zip(rolled.blocks, ends, strict=True):
-        parts.append(
-            _Part(
-                text=rolled.text[block.start : end],
-                state=block.state,
-                level=_level(block.probabilities[block.state]) if len(rolled.states) > 1 else 0,
-                told=_told(rolled, block),
-                passage=begins.get(block.start),
-            )
-        )
-    return parts
-
-
-def _told(rolled: Rolled, block: Block) -> str:
-    if len(rolled.states) == 1:
-        return rolled.states[0]
-    states = zip(rolled.states, block.probabilities, strict=True)
-    return ", ".join(f"{state} {shown_probability(value)}" for state, value in states)
+def _level(block: Block) -> int:
+    """How strong the colour of a block is."""
+    if len(block.probabilities) == 1:
+        return 0
+    return sum(block.probabilities[block.state] >= level for level in _LEVELS)
 
 
 def _drawing(rolled: Rolled) -> Markup:
@@ -217,9 +188,10 @@ def _drawing(rolled: Rolled) -> Markup:
         top, bottom = _CURVES
         return bottom - (value - low) / (high - low) * (bottom - top)
 
+    colours = _colours(rolled)
     curves = [
         {
-            "colour": colour(rolled, at),
+            "colour": colours[at],
             "points": [
                 (x(window.word + window.words / 2), y(window.log10_bayes_factors[at]))
                 for window in rolled.windows
@@ -235,17 +207,19 @@ def _drawing(rolled: Rolled) -> Markup:
         strip=_STRIP,
         curves_top=_CURVES[0],
         bottom=_CURVES[1],
-        boxes=_strip_boxes(rolled, x),
+        boxes=_strip_boxes(rolled, x, colours),
         curves=curves,
         zero=y(0),
         levels=[(y(tick), signed(tick, 0)) for tick in _whole(low, high)],
         ticks=[(x(word), f"{word:,}") for word in _word_ticks(rolled.words)],
         changes=[x(change.word) for change in rolled.changes],
-        keys=_keys(rolled),
+        keys=_keys(rolled.states, colours),
     )
 
 
-def _strip_boxes(rolled: Rolled, x: Any) -> list[tuple[float, float, float, float, str]]:
+def _strip_boxes(
+    rolled: Rolled, x: Callable[[float], float], colours: Sequence[str]
+) -> list[tuple[float, float, float, float, str]]:
     """A box for each state of each block, one upon the other: x, y, width, height, colour."""
     top, bottom = _STRIP
     boxes: list[tuple[float, float, float, float, str]] = []
@@ -254,28 +228,27 @@ def _strip_boxes(rolled: Rolled, x: Any) -> list[tuple[float, float, float, floa
     for block in rolled.blocks:
         left, right, at = x(block.word), x(block.word + block.words), bottom
         # Below the others: what is too small to be drawn leaves no gap.
-        boxes.append((left, top, right - left + 0.5, bottom - top, colour(rolled, block.state)))
+        boxes.append((left, top, right - left + 0.5, bottom - top, colours[block.state]))
         for state, value in enumerate(block.probabilities):
             height = value * (bottom - top)
             at -= height
             if height >= 0.1:  # less could not be seen
-                boxes.append((left, at, right - left + 0.5, height, colour(rolled, state)))
+                boxes.append((left, at, right - left + 0.5, height, colours[state]))
     return boxes
 
 
-def _keys(rolled: Rolled) -> list[tuple[float, float, str, str]]:
+def _keys(states: Sequence[str], colours: Sequence[str]) -> list[tuple[float, float, str, str]]:
     """The key of colours below the drawing: x, y, colour and name; as many a row as fit."""
-    widest = max(len(state) for state in rolled.states)
-    width = min(40 + 6.5 * min(widest, 40), _RIGHT - _LEFT)
+    width = min(40 + 6.5 * min(max(map(len, states)), 40), _RIGHT - _LEFT)
     across = max(1, int((_RIGHT - _LEFT) // width))
     return [
         (
             _LEFT + width * (at % across),
             _CURVES[1] + 56 + 18 * (at // across),
-            colour(rolled, at),
+            colour,
             name if len(name) <= 40 else f"{name[:39]}…",
         )
-        for at, name in enumerate(rolled.states)
+        for at, (name, colour) in enumerate(zip(states, colours, strict=True))
     ]
 
 
@@ -292,7 +265,30 @@ def _word_ticks(words: int) -> list[int]:
 def _lines(rolled: Rolled, values: Mapping[str, Any]) -> Iterator[str | Table]:
     """Passages as a table, blocks as marks, changes, and what it rests on."""
     if not rolled.obstacle:
-        yield from _parts_in_lines(rolled)
+        names = [] if rolled.are_styles else [candidate.name for candidate in rolled.candidates]
+        yield Table(
+            f"{rolled.name}, {rolled.words:,} words",
+            ["words", "most probable", "probability", *(f"log10 BF {name}" for name in names)],
+            [
+                [
+                    _between(passage, "-"),
+                    rolled.states[passage.state],
+                    shown_probability(passage.probability),
+                    *map(signed, passage.log10_bayes_factors),
+                ]
+                for passage in rolled.passages
+            ],
+        )
+        marks = [_MARKS[at % len(_MARKS)] for at in range(len(rolled.states))]
+        if len(rolled.states) > len(rolled.candidates):
+            marks[-1] = "-"
+        drawn = "".join(marks[block.state] for block in rolled.blocks)
+        for at in range(0, len(drawn), _BLOCKS_A_LINE):
+            yield drawn[at : at + _BLOCKS_A_LINE]
+        keys = zip(marks, rolled.states, strict=True)
+        yield f"A mark for each block: {', '.join(f'{mark} {state}' for mark, state in keys)}"
+        for change in rolled.changes:
+            yield f"Change  {_in_words(rolled, change)}"
     yield summary_of(rolled)
     yield (
         f"Prior  a change of author every {rolled.options.passage:,} words on average; "
@@ -300,37 +296,10 @@ def _lines(rolled: Rolled, values: Mapping[str, Any]) -> Iterator[str | Table]:
     )
 
 
-def _parts_in_lines(rolled: Rolled) -> Iterator[str | Table]:
-    names = [] if rolled.are_styles else [candidate.name for candidate in rolled.candidates]
-    yield Table(
-        f"{rolled.name}, {rolled.words:,} words",
-        ["words", "most probable", "probability", *(f"log10 BF {name}" for name in names)],
-        [
-            [
-                f"{passage.word + 1:,}-{passage.word + passage.words:,}",
-                rolled.states[passage.state],
-                shown_probability(passage.probability),
-                *(signed(factor) for factor in passage.log10_bayes_factors),
-            ]
-            for passage in rolled.passages
-        ],
-    )
-    marks = [_MARKS[at % len(_MARKS)] for at in range(len(rolled.states))]
-    if len(rolled.states) > len(rolled.candidates):
-        marks[-1] = "-"
-    drawn = "".join(marks[block.state] for block in rolled.blocks)
-    for at in range(0, len(drawn), _BLOCKS_A_LINE):
-        yield drawn[at : at + _BLOCKS_A_LINE]
-    keys = zip(marks, rolled.states, strict=True)
-    yield f"A mark for each block: {', '.join(f'{mark} {state}' for mark, state in keys)}"
-    for at in range(len(rolled.changes)):
-        yield f"Change  {change_in_words(rolled, at)}"
-
-
 PAGE: Page[Rolled] = Page(
     name="roll",
     styles=(asset("evaluation.css"), asset("study.css"), asset("roll.css"), _tints()),
-    title=page_title,
+    title=_title,
     values=_values,
     lines=_lines,
     remarks=lambda rolled: rolled.remarks,

@@ -9,12 +9,18 @@ from typing import Annotated, Any, ClassVar
 
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.run import Run
-from adhominem.questions.question import EXAMPLE_TEXTS, Input, Question, Side, answer_files
-from adhominem.questions.search.link import INDEX, SCALE
+from adhominem.questions.question import (
+    EXAMPLE_TEXTS,
+    Input,
+    OwnScale,
+    Question,
+    Side,
+    answer_files,
+)
+from adhominem.questions.search.link import INDEX
 from adhominem.questions.search.link import WhichAccounts as WhichAccounts
 from adhominem.questions.search.search import HITS, SearchResult, search_texts
 from adhominem.records import Offered, Within
-from adhominem.score.decision import VerbalScale
 from adhominem.verify.verifier import Verifier
 
 MOST_HITS = 100  # that a server is asked for
@@ -52,7 +58,7 @@ class WhoElse(Question):
         Input("A text, or several; each is searched for by itself.", called="the text"),
     ]
     index: Annotated[Any, INDEX]  # or, on a server, what opens its own
-    scale: Annotated[VerbalScale | None, SCALE] = None
+    scale: OwnScale = None
     k: Annotated[
         int,
         Within(1),

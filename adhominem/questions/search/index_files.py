@@ -13,9 +13,9 @@ from adhominem.index.files import MANIFEST
 from adhominem.index.milvus import MilvusAddress, fill_collection
 from adhominem.index.searcher import TRIALS, Searcher, measure_chance
 from adhominem.jobs.engines import encoder_on
+from adhominem.jobs.run import note_model
 from adhominem.jobs.workers import encoded_batches
 from adhominem.model.folder import DEFAULT_MODEL
-from adhominem.questions.verify.files import note_model
 from adhominem.text.files import Document, note_input, open_regular, path_of
 from adhominem.text.readers import Corpora, Source, Watch, reading, unwatched
 from adhominem.text.streams import stop_or_skip

@@ -29,7 +29,7 @@ from adhominem.index.packing import packed_and_back
 from adhominem.index.searcher import Searcher, tail
 from adhominem.index.store import Store
 from adhominem.jobs.run import Run
-from adhominem.questions.question import Input, Output, Page, Question, answer_files
+from adhominem.questions.question import Input, Output, OwnScale, Page, Question, answer_files
 from adhominem.questions.search.search import cautions_of_index
 from adhominem.records import Within, strict_json, to_json
 from adhominem.score.calibration import LogBayesFactors
@@ -42,7 +42,6 @@ INDEX = Input(
     option_help="A folder that `adhominem index` has made, or milvus://HOST:PORT/COLLECTION.",
     metavar="INDEX",
 )
-SCALE = Input(option="--scale", option_help="A verbal scale of your own, as JSON.")
 NOT_A_VERDICT = (
     "A link says that two accounts should be looked at, not that they are one person. A wrong link "
     "can harm people who have nothing to do with each other: let a person decide each, by more "
@@ -143,14 +142,14 @@ class WhichAccounts(Question):
         adhominem link --index forum-index -o links.csv
         adhominem link --index forum-index --rate 0.01
     """
-    output: ClassVar[Output] = Output(
+    output: ClassVar[Output | None] = Output(
         help="A .csv or .jsonl with a row for each link and room for a decision, or an .html page.",
         kind="a .csv, .jsonl or .html",
         endings=(".csv", ".jsonl", ".html", ".htm"),
     )
 
     index: Annotated[Any, INDEX]
-    scale: Annotated[VerbalScale | None, SCALE] = None
+    scale: OwnScale = None
     rate: Annotated[
         float,
         Within(above=0, at_most=1),
@@ -168,8 +167,7 @@ class WhichAccounts(Question):
 
         return LINK_PAGE
 
-    @classmethod
-    def written(cls, result: Links, path: Path) -> str:
+    def written(self, result: Links, path: Path) -> str | bytes:
         """The links as a table, or as a page."""
         format = path.suffix.lower()[1:]
         return result.table(format) if format in ("csv", "jsonl") else super().written(result, path)

@@ -107,8 +107,7 @@ class HowGood(Question):
                 "populations are taken as they are"
             )
 
-    @classmethod
-    def written(cls, result: ValidationStudy, path: Path) -> str:
+    def written(self, result: ValidationStudy, path: Path) -> str | bytes:
         """The study as JSON or as a page."""
         is_json = path.suffix.lower() == ".json"
         return result.to_text() if is_json else super().written(result, path)

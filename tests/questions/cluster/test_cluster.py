@@ -62,9 +62,9 @@ def test_clear_evidence_gives_the_true_authors() -> None:
     assert clusters[0].log10_odds is not None
     assert clusters[0].log10_odds > 1
     assert clusters[2].log10_odds is None
-    assert told[0][0] == pytest.approx(4 / np.log(10))
-    assert told[5][0] is None
-    assert told[5][2] == pytest.approx(-4 / np.log(10))
+    assert told[0].log10_bayes_factor == pytest.approx(4 / np.log(10))
+    assert told[5].log10_bayes_factor is None
+    assert told[5].nearest_log10_bayes_factor == pytest.approx(-4 / np.log(10))
 
 
 def test_a_cluster_whose_last_merger_is_clear_is_not_taken_apart_for_its_first_ones() -> None:

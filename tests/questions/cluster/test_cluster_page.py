@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from adhominem.evaluation.pan import measure_clusters
-from adhominem.questions.cluster.cluster import Cluster, ClusteredText, Clustering
+from adhominem.questions.cluster.ask import ClusteredText, Clustering
+from adhominem.questions.cluster.cluster import Cluster
 from adhominem.questions.cluster.page import PAGE, odds, probability
 
 NASTY = '</style><b id="bad">&amp;'

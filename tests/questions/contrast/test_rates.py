@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adhominem.errors import OptionError
-from adhominem.questions.contrast.rates import compare_rates
+from adhominem.questions.contrast.habits import compare_rates
 
 
 def test_a_rate_is_that_of_all_texts_together() -> None:
@@ -42,8 +41,3 @@ def test_intervals_hold_the_true_rate_nearly_always() -> None:
         false += int(abs(rates.z[0]) > rates.quantile)
     assert held >= 0.9 * 400
     assert false <= 0.08 * 400
-
-
-def test_a_side_without_texts_is_refused() -> None:
-    with pytest.raises(OptionError, match="without texts"):
-        compare_rates((np.zeros((0, 1)), np.zeros(0)), (np.zeros((1, 1)), np.ones(1)))

@@ -16,14 +16,14 @@ from made_up_reports import report
 from adhominem import Verifier, load
 from adhominem.cli import main
 from adhominem.errors import InputError, OptionError
+from adhominem.questions.report.ask import check_report_files
 from adhominem.questions.report.candidates import (
     CandidatesReport,
     Proposition,
     make_candidates_report,
 )
-from adhominem.questions.report.check import of_two_sides
+from adhominem.questions.report.check import check_report
 from adhominem.questions.report.document import report_page
-from adhominem.questions.report.files import check_candidates_files
 from adhominem.questions.report.formats import read_report
 from adhominem.questions.report.report import make_report
 from adhominem.verify.cautions import Caution
@@ -254,14 +254,16 @@ def test_a_report_on_candidates_does_not_say_which_folder_is_opened(
     def opened(*_: object, **__: object) -> None:
         raise AssertionError("it was opened")
 
-    monkeypatch.setattr("adhominem.questions.verify.files.load", opened)
+    monkeypatch.setattr("adhominem.questions.question.load", opened)
     told = reported(place / "report.html")
     first, *others = told.propositions
     elsewhere = replace(first, report=replace(first.report, model="../elsewhere"))
     changed = replace(told, propositions=(elsewhere, *others))
     (page := tmp_path / "report.html").write_text(report_page(changed), "utf-8")
     with pytest.raises(InputError, match="give the path of the model"):
-        check_candidates_files(page, place / "disputed.txt", [place / name for name in NAMES])
+        check_report_files(
+            page, place / "disputed.txt", candidates=[place / name for name in NAMES]
+        )
 
 
 def test_a_candidate_who_is_missing_or_changed_is_found(
@@ -308,4 +310,4 @@ def test_wrong_calls_are_refused_with_a_reason(
     said = run("check-report", page, disputed, place / NAMES[0], status=1).output
     assert "report with several candidates" in said
     with pytest.raises(InputError, match="report with several candidates"):
-        of_two_sides(read_report(page))
+        check_report(page, "It was he.", "It was she.")

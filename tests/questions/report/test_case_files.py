@@ -88,11 +88,11 @@ def test_a_report_that_was_written_is_the_same_when_checked(
 ) -> None:
     model, page = small_run.folder, tmp_path / "report.html"
     report = report_files(*case[:2], [page], model=model, draws=20, case="7", date="2026-05-31")
-    assert report.case == "7"
+    assert report.details.case == "7"
     check = check_report_files(page, *case[:2], model=model)
     assert (check.differences, check.own_scale, check.has_population) == ((), False, False)
     other = check_report_files(page, case[0], case[2], model=model)
     assert other.to_json()["same"] is False
     assert other.differences
-    with pytest.raises(OptionError, match=r"does not end in \.html, \.pdf or \.docx"):
+    with pytest.raises(OptionError, match=r"is not an \.html, \.pdf or \.docx file"):
         report_files(*case[:2], [tmp_path / "report.doc"], model=model)

@@ -18,9 +18,9 @@ from made_up_reports import report_in_page
 from adhominem import Verifier, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import InputError, ModelError
+from adhominem.questions.report.ask import check_report_files
 from adhominem.questions.report.check import Difference, check_report
 from adhominem.questions.report.document import report_page
-from adhominem.questions.report.files import check_report_files
 from adhominem.questions.report.report import Report, make_report
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
@@ -115,7 +115,7 @@ def test_it_may_be_computed_anew_on_a_device(case: Worked, monkeypatch: pytest.M
         asked.append(device)
         return load(model)
 
-    monkeypatch.setattr("adhominem.questions.verify.files.load", load_there)
+    monkeypatch.setattr("adhominem.questions.question.load", load_there)
     done = case.run("--device", "cuda:1")
     assert done.exit_code == 0, done.output
     assert asked == ["cuda:1"]
@@ -438,7 +438,7 @@ def test_a_report_does_not_say_which_folder_is_opened(
     def opened(*_: object, **__: object) -> None:
         raise AssertionError("it was opened")
 
-    monkeypatch.setattr("adhominem.questions.verify.files.load", opened)
+    monkeypatch.setattr("adhominem.questions.question.load", opened)
     page = tampered(case.page, change, tmp_path / "report.html")
     with pytest.raises(InputError, match="give the path of the model"):
         check_report_files(page, case.first, case.second)

@@ -490,4 +490,4 @@ def test_the_command_writes_both_forms_and_says_what_it_found(folder: Path, tmp_
 def test_an_output_of_another_kind_is_refused_before_anything_is_done(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["report", "a", "b", "-o", str(tmp_path / "report.odt")])
     assert done.exit_code == 2
-    assert "expected one of these" in done.output
+    assert "is not an .html, .pdf or .docx file" in done.output

@@ -125,7 +125,7 @@ def test_whatever_things_are_called_the_page_keeps_its_shape_and_says_it(
     page = report_page(given)
     result = read(page)
     assert result.tags == usual_tags()
-    assert spelt_out(given.case) in result.words
+    assert spelt_out(given.details.case) in result.words
     assert json.loads(result.data) == given.to_json()
     assert page.count("</script>") == 1  # that of the data
 
@@ -172,7 +172,8 @@ def test_a_damaged_or_foreign_page_is_refused(change: object, problem: str, tmp_
 
 def test_a_page_needs_neither_torch_nor_matplotlib_nor_reportlab() -> None:
     code = (
-        "import adhominem.questions.report.check, adhominem.cli.compare, sys; print(*sys.modules)"
+        "import sys, adhominem.questions.report.ask, adhominem.questions.verify.page; "
+        "print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}

@@ -43,8 +43,9 @@ def words(pdf: Any) -> str:
 def body(pdf: Any, made: Report) -> str:
     """All of its text but the foot of each page, which may stand in the middle of a sentence."""
     shown = []
+    case = made.details.case
     for number, page in enumerate(pdf.pages, start=1):
-        foot = f"Page{number}of{len(pdf.pages)}{TITLE}{'·' if made.case else ''}{made.case}"
+        foot = f"Page{number}of{len(pdf.pages)}{TITLE}{'·' if case else ''}{case}"
         text = close(page.extract_text())
         assert text.startswith(close(foot))
         shown.append(text.removeprefix(close(foot)))

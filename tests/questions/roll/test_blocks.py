@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.questions.roll.blocks import cut_blocks
+from adhominem.questions.roll.windows import cut_blocks
 
 
 @given(st.lists(st.sampled_from(["a", "bc.", "D", "e!", "F,"]), min_size=40, max_size=200))

@@ -10,18 +10,17 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import rich_rows
 
-from adhominem import RollOptions, load, roll_files
+from adhominem import load, roll_files
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.questions.roll.blocks import cut_blocks
-from adhominem.questions.roll.roll import (
+from adhominem.questions.roll.smoothing import (
     make_blocks,
     make_changes,
     make_passages,
+    smooth,
     smooth_blocks,
 )
-from adhominem.questions.roll.smoothing import smooth
-from adhominem.questions.roll.text_styles import apart, merge_neighbours, style_factors
+from adhominem.questions.roll.windows import apart, cut_blocks, merge_neighbours, style_factors
 
 
 def rolled_blocks(states: list[int], step: int = 100) -> tuple[np.ndarray, list[int]]:
@@ -50,7 +49,7 @@ def test_a_change_lies_where_the_probability_of_one_does() -> None:
     likelihood[:4, 0] = likelihood[6:, 1] = 3.0  # in between, nothing is known
     smoothed = smooth(likelihood, np.full(9, 0.05))
     told = make_blocks(blocks, smoothed.probability)
-    (one,) = make_changes(told, smoothed, RollOptions(words=200, step=100))
+    (one,) = make_changes(told, smoothed, 200)
     assert (one.before, one.after) == (0, 1)
     assert (one.earliest, one.latest) == (400, 600)
     assert one.earliest <= one.word <= one.latest
@@ -59,10 +58,9 @@ def test_a_change_lies_where_the_probability_of_one_does() -> None:
 
 def test_windows_in_favour_of_nobody_are_by_neither() -> None:
     blocks = cut_blocks("word " * 1_000, 200, 100)
-    options = RollOptions(words=200, step=100)
     factors = np.full((blocks.windows, 2), -4.0)
     factors[:4, 0] = 4.0
-    told = smooth_blocks(blocks, factors, options, neither=True).probability
+    told = smooth_blocks(blocks, factors, 2_000, neither=True).probability
     assert told.argmax(axis=1).tolist() == [0] * 4 + told.argmax(axis=1).tolist()[4:]
     assert told[-1].argmax() == 2
     assert told.sum(axis=1) == pytest.approx(1)
@@ -74,8 +72,8 @@ def test_more_windows_of_the_same_text_are_no_more_evidence() -> None:
     for step in (50, 100, 200):
         blocks = cut_blocks(text, 200, step)
         factors = np.full((blocks.windows, 1), 0.4)
-        options = RollOptions(words=200, step=step, passage=10**9)  # the author hardly changes
-        ends.append(smooth_blocks(blocks, factors, options, neither=True).probability[0, 0])
+        # The author hardly changes.
+        ends.append(smooth_blocks(blocks, factors, 10**9, neither=True).probability[0, 0])
     assert ends == pytest.approx([1 / (1 + np.exp(-2))] * 3, rel=1e-3)
 
 

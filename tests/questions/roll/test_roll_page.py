@@ -10,19 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from adhominem.questions.roll.blocks import cut_blocks
+from adhominem.questions.roll.ask import Candidate, Rolled, RollOptions, Window
 from adhominem.questions.roll.page import roll_page, shown_probability, summary_of
-from adhominem.questions.roll.roll import (
-    Candidate,
-    Rolled,
-    RollOptions,
-    Window,
+from adhominem.questions.roll.smoothing import (
     make_blocks,
     make_changes,
     make_passages,
     passage_ranges,
+    smooth,
 )
-from adhominem.questions.roll.smoothing import smooth
+from adhominem.questions.roll.windows import cut_blocks
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -63,7 +60,7 @@ def made(name: str = "text.txt", states: tuple[str, ...] = ("Ann", NASTY, "neith
         ),
         blocks=told,
         passages=make_passages(told, np.zeros((len(passage_ranges(told)), 2))),
-        changes=make_changes(told, smooth(np.log(probability), np.full(count - 1, 0.1)), options),
+        changes=make_changes(told, smooth(np.log(probability), np.full(count - 1, 0.1)), 200),
         population="novels",
         population_texts=50,
         remarks=("beware of this",),

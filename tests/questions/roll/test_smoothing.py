@@ -40,10 +40,7 @@ def test_long_texts_and_strong_evidence_stay_finite() -> None:
     assert told.change[1_999] == pytest.approx(1)
 
 
-def test_what_is_no_chain_is_refused() -> None:
-    with pytest.raises(OptionError):
-        smooth(np.zeros((3, 2)), np.full(3, 0.1))
-    with pytest.raises(OptionError):
-        smooth(np.zeros((3, 2)), np.array([0.1, 1.0]))
-    with pytest.raises(OptionError):
-        smooth(np.zeros((3, 1)), np.full(2, 0.1))
+def test_a_rate_at_which_the_author_always_or_never_changes_is_refused() -> None:
+    for wrong in (0.0, 1.0):
+        with pytest.raises(OptionError, match="the author changes in every block, or in none"):
+            smooth(np.zeros((3, 2)), np.array([0.1, wrong]))

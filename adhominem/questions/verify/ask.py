@@ -1,0 +1,183 @@
+"""Did one person write both sides? The question, and what speaks for and against it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from adhominem.errors import OptionError
+from adhominem.jobs.run import Run
+from adhominem.questions.question import (
+    Input,
+    Output,
+    OwnScale,
+    Page,
+    Question,
+    Side,
+    Texts,
+    answer_files,
+)
+from adhominem.records import Offered, OneOf, Within
+from adhominem.verify.explanation import Explanation, explain_texts
+from adhominem.verify.verification import Verification
+from adhominem.verify.verifier import Verifier
+
+_BY_ENDING = {".html": "html", ".htm": "html", ".txt": "terminal"}
+
+
+ComparedSide = Annotated[Side, Input(is_compared=True, has_topic=True)]
+RelevantPopulation = Annotated[
+    Texts,
+    Input(
+        "Texts of the same genre by anybody, 5 or more, none of those compared. Left out: the "
+        "server's, if it has one. An empty list: none.",
+        option="--population",
+        option_help="Texts of the same genre by anybody: a folder, or a file of texts or pairs.",
+        is_servers=True,
+    ),
+]
+
+
+def check_sides(values: Mapping[str, Any]) -> None:
+    """Raise an OptionError if standard input is to be both sides: it can be read but once."""
+    if values.get("first") == "-" == values.get("second"):
+        raise OptionError("both sides are standard input; expected at most one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfTwoSides(Question):
+    """Two sides, and the prior that belongs to the case."""
+
+    runs_on: ClassVar[tuple[str, ...]] = ("device",)
+
+    first: ComparedSide
+    second: ComparedSide
+    population: RelevantPopulation = field(default_factory=Texts)
+    scale: OwnScale = None
+    prior_same_author: Annotated[
+        float,
+        Within(above=0, below=1),
+        "How probable one author is before the texts are read.",
+        Offered("--prior"),
+    ] = 0.5
+    delta: Annotated[float, Within(0, below=0.5), "Undecided within 0.5 +- delta."] = 0.125
+
+    @classmethod
+    def check(cls, values: Mapping[str, Any]) -> None:
+        """Raise an OptionError if standard input is to be both sides."""
+        super().check(values)
+        check_sides(values)
+
+    def _settings(self, verifier: Verifier, run: Run) -> dict[str, Any]:
+        return {
+            "population": self.population.relevant(verifier, run),
+            "prior_same_author": self.prior_same_author,
+            "delta": self.delta,
+            "scale": self.scale,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class SameWriter(OfTwoSides):
+    """Were two texts written by the same person, and how strong is the evidence?"""
+
+    name: ClassVar[str] = "verify"
+    output: ClassVar[Output | None] = None
+    usage: ClassVar[str] = """
+    FIRST and SECOND are files (.txt, .docx, .pdf, .odt), folders with several texts by one
+    author, or - for standard input.
+
+    \b
+        adhominem verify letter.txt email.txt
+        adhominem verify letter.txt known-letters/ --population other-letters/ --prior 0.1
+    """
+
+    def answer(self, verifier: Verifier, run: Run) -> Verification:
+        """The Bayes factor of the two sides, and what follows from it by the prior."""
+        return verifier.verify(self.first.texts, self.second.texts, **self._settings(verifier, run))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatSpeaks(OfTwoSides):
+    """Show where the model looked, and what speaks for or against one author."""
+
+    name: ClassVar[str] = "explain"
+    output: ClassVar[Output | None] = Output(
+        "The file to write: .html or .txt.  [default: the terminal]", endings=()
+    )
+    usage: ClassVar[str] = """
+    FIRST and SECOND are as for `verify`. In the texts, blue is the attention that a passage got,
+    red that of a token in it; beside that, what each passage and the strongest n-grams contribute.
+
+    \b
+        adhominem explain letter.txt email.txt -o report.html
+        adhominem explain letter.txt email.txt
+    """
+
+    format: Annotated[
+        str | None,
+        OneOf("html", "terminal"),
+        "What to write.  [default: by the ending of the output]",
+        Offered(to=("command",)),
+    ] = None
+
+    @classmethod
+    def check(cls, values: Mapping[str, Any]) -> None:
+        """Raise an OptionError for an output whose ending says nothing of its format."""
+        super().check(values)
+        for path in values.get("output", ()):
+            _format(path, values.get("format"))
+
+    @classmethod
+    def page(cls) -> Page[Explanation]:
+        """How the explanation is shown."""
+        from adhominem.questions.verify.page import EXPLAINED
+
+        return EXPLAINED
+
+    def answer(self, verifier: Verifier, run: Run) -> Explanation:
+        """The same with what each passage and each n-gram contributes."""
+        settings = self._settings(verifier, run)
+        with run.watch("explaining", unit="share") as on_progress:
+            return explain_texts(
+                verifier,
+                self.first.texts,
+                self.second.texts,
+                on_progress=on_progress,
+                **settings,
+            )
+
+    def written(self, result: Explanation, path: Path) -> str:
+        """The explanation as HTML or for a terminal."""
+        from adhominem.questions.verify.page import explanation_text
+
+        return explanation_text(result, _format(path, self.format))
+
+
+def _format(path: Path, chosen: str | None) -> str:
+    if format := chosen or _BY_ENDING.get(path.suffix.lower(), ""):
+        return format
+    raise OptionError(f"{path} has no known ending; expected {', '.join(_BY_ENDING)}, or --format")
+
+
+def verify_files(first: str | Path, second: str | Path, **options: Any) -> Verification:
+    """Compare two files, folders of one author's texts, or `-` for standard input.
+
+    Options are the settings of `SameWriter`; `also_first` and `also_second`, more texts of a side,
+    `topic_first` and `topic_second`; paths of a `population` and a `scale`; and what `answer_files`
+    takes.
+    """
+    result: Verification = answer_files(SameWriter, first=first, second=second, **options)
+    return result
+
+
+def explain_files(first: str | Path, second: str | Path, **options: Any) -> Explanation:
+    """Compare two files or folders like `verify_files`, and explain what made the result.
+
+    The explanation is written to `output`, if given, in the `format` html or terminal; by default
+    the file's ending decides.
+    """
+    result: Explanation = answer_files(WhatSpeaks, first=first, second=second, **options)
+    return result
