@@ -61,10 +61,10 @@ from adhominem.questions.roll.ask import RollOptions as RollOptions
 from adhominem.questions.roll.ask import roll_files as roll_files
 from adhominem.questions.roll.ask import roll_text as roll_text
 from adhominem.questions.roll.page import roll_page as roll_page
+from adhominem.questions.search.ask import link_index as link_index
 from adhominem.questions.search.ask import search_files as search_files
 from adhominem.questions.search.index_files import index_files as index_files
 from adhominem.questions.search.link import Links as Links
-from adhominem.questions.search.link import link_index as link_index
 from adhominem.questions.search.search import SearchResult as SearchResult
 from adhominem.questions.search.search import search_texts as search_texts
 from adhominem.questions.validate.ask import validate as validate

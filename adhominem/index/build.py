@@ -32,7 +32,7 @@ from adhominem.index.files import (
     write_manifest,
 )
 from adhominem.index.packing import PackedLevs
-from adhominem.index.store import COHORT, DIGEST_BYTES, Bytes, ShardTexts, Store, sum_of
+from adhominem.index.store import BATCH, COHORT, DIGEST_BYTES, Bytes, ShardTexts, Store, sum_of
 from adhominem.pairs.passages import sketch
 from adhominem.score.population import Population
 from adhominem.text.files import Document
@@ -40,7 +40,6 @@ from adhominem.verify.verifier import Verifier
 
 SHARD = 8_192  # texts: what a killed run may have to encode again
 _GROWN = 2.0  # times as many texts as when the coder was made: then it is made again
-_AT_ONCE = 256  # texts whose codes are made together
 _MORE = 16_384  # texts, at most, that correct the directions of a coder
 _OURS = re.compile(r"\.?(texts|codes|view|chance)-\d{6}(-[0-9a-f]{4})?\.safetensors(\..*)?")
 
@@ -291,11 +290,11 @@ class Writer:
         store = self.store()
         # A quarter of a large index, up to a limit, corrects the directions that a sample shows.
         more = store.distinct[: min(_MORE, len(store) // 4)]
-        batches = range(0, len(more) if len(more) > SAMPLE else 0, _AT_ONCE)
+        batches = range(0, len(more) if len(more) > SAMPLE else 0, BATCH)
         coder = Coder.of(
             ApproximateScorer(verifier.scorer, population),
             store.levs(store.distinct[:SAMPLE]),
-            (store.levs(more[at : at + _AT_ONCE]) for at in batches),
+            (store.levs(more[at : at + BATCH]) for at in batches),
         )
         arrays = {
             **coder.arrays(),
@@ -319,8 +318,8 @@ def _copy_keys(strings: Mapping[str, Strings], digests: Bytes) -> Iterator[bytes
 def with_codes(store: Store, at: int, coder: Coder, manifest: Manifest) -> Shard:
     """A shard of a manifest with the codes of its texts, which are written here."""
     shard, batches = manifest.shards[at], []
-    for begin in range(0, shard.texts, _AT_ONCE):
-        rows = np.arange(begin, min(begin + _AT_ONCE, shard.texts))
+    for begin in range(0, shard.texts, BATCH):
+        rows = np.arange(begin, min(begin + BATCH, shard.texts))
         levs = store.levs(rows + store.begins[at])
         points = coder.approximate.points(levs)
         batches.append(CodedTexts(**vars(points), codes=coder.codes(levs, points)))

@@ -35,7 +35,7 @@ from adhominem.text.files import real_path
 
 SCHEMES = {"milvus": "http", "milvus+https": "https"}
 _MOST = 16_384  # texts that Milvus answers with at once
-_AT_ONCE = 2_048  # texts that are sent together
+_SENT = 2_048  # texts that are sent together
 _SECONDS = 10.0  # to wait for a server
 _TOKEN = "MILVUS_TOKEN"  # the name of a variable
 _OURS = "adhominem."  # how the names of our properties begin
@@ -46,7 +46,6 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 class MilvusAddress:
     """The address of a collection."""
 
-    given: str  # as the user wrote it
     uri: str  # of the server, or the file
     collection: str
 
@@ -67,7 +66,7 @@ class MilvusAddress:
                 "Milvus Lite, with a name of letters, digits and underscores"
             )
         uri = before if is_file else f"{SCHEMES[parts.scheme]}://{parts.netloc}"
-        return cls(given=given, uri=uri, collection=collection)
+        return cls(uri=uri, collection=collection)
 
 
 def is_address(index: str | Path) -> bool:
@@ -132,10 +131,6 @@ class MilvusEngine:
         strong = {"consistency_level": "Strong", "properties": about}
         self._ask("create_collection", schema=schema, index_params=index, **strong)
 
-    def load(self) -> None:
-        """Make the server load the codes into memory, ready for searches."""
-        self._ask("load_collection")
-
     def count(self, begin: int, end: int) -> int:
         """How many of the texts with these numbers the collection holds."""
         texts = f"number >= {begin} and number < {end}"
@@ -143,15 +138,15 @@ class MilvusEngine:
 
     def add(self, numbers: IntArray, codes: Codes) -> None:
         """Add texts: their numbers (texts,) and their codes (texts, numbers)."""
-        for at in range(0, len(numbers), _AT_ONCE):
-            plain = codes[at : at + _AT_ONCE].astype(np.float32)
-            rows = zip(numbers[at : at + _AT_ONCE].tolist(), plain, strict=True)
+        for at in range(0, len(numbers), _SENT):
+            plain = codes[at : at + _SENT].astype(np.float32)
+            rows = zip(numbers[at : at + _SENT].tolist(), plain, strict=True)
             self._ask("upsert", data=[{"number": number, "code": code} for number, code in rows])
 
     def remove(self, numbers: IntArray) -> None:
         """Remove these texts from all further answers."""
-        for at in range(0, len(numbers), _AT_ONCE):
-            self._ask("delete", ids=numbers[at : at + _AT_ONCE].tolist())
+        for at in range(0, len(numbers), _SENT):
+            self._ask("delete", ids=numbers[at : at + _SENT].tolist())
 
     def candidates(self, queries: Array32, k: int) -> tuple[IntArray, Array32]:
         """(queries, k) twice: the numbers of texts, and their products; k is at most 16,384."""
@@ -184,15 +179,15 @@ def fill_collection(
     address = MilvusAddress.of(given)
     about = _about(store)
     engine = MilvusEngine(address)
-    there = engine.about()
-    if there is not None and there.get("adhominem.folder") != about["adhominem.folder"]:
-        whose = there.get("adhominem.folder")
+    before = engine.about()
+    if before is not None and before.get("adhominem.folder") != about["adhominem.folder"]:
+        whose = before.get("adhominem.folder")
         raise IndexFolderError(
             f"the collection {address.collection} at {address.uri} holds "
             + (f"the index in {whose}" if whose else "something other than an index")
             + "; choose another name for the collection, or drop it first"
         )
-    if there != about:
+    if before != about:
         engine.create(about, read_codes(store, store.manifest.shards[0]).codes.shape[1])
     shards = zip(store.manifest.shards, store.begins, store.live_by_shard, strict=False)
     for shard, begin, numbers in shards:
@@ -204,8 +199,8 @@ def fill_collection(
     engine.close()
 
 
-def open_collection(given: str) -> tuple[Path, MilvusEngine]:
-    """The folder of the index that a collection belongs to, and the engine that searches it.
+def open_collection(given: str) -> tuple[Store, MilvusEngine]:
+    """The index that a collection belongs to, and the engine that searches it.
 
     An IndexFolderError says what is missing, or that one of the two is older than the other.
     """
@@ -218,13 +213,13 @@ def open_collection(given: str) -> tuple[Path, MilvusEngine]:
             f"one that `adhominem index … -o FOLDER --milvus {given}` has made"
         )
     store = Store(about["adhominem.folder"])
-    engine.load()
+    engine._ask("load_collection")  # into memory
     if about != _about(store) or engine.count(0, store.numbers) != len(store):
         raise IndexFolderError(
             f"the collection {address.collection} at {address.uri} does not match the index in "
             f"{store.folder}; run `adhominem index -o {store.folder} --milvus {given}`"
         )
-    return store.folder, engine
+    return store, engine
 
 
 def _about(store: Store) -> dict[str, str]:

@@ -53,7 +53,7 @@ _WIDE_MARGIN = 40  # the same, where the codes of an index are old ones
 _WIDE_MARGIN_SHARE = 0.75
 _IN_SMALL = 20_000  # divided by the number of texts: in few, approximations are rougher
 _FRESH = 0.95  # share of the texts that were there when codes were made, or they are old ones
-_AT_ONCE = 32  # texts that are searched for
+TOGETHER = 32  # texts that are searched for at once
 _ROUNDS = 3  # further searches, where hits share passages with the text searched for
 _PAIRS_AT_ONCE = 400  # that the model scores in a thread
 _MISSED = 0.002  # share of the hits that may be missed
@@ -92,8 +92,10 @@ class Searcher:
         """
         self._opened_as = folder if engine is None else None
         if is_address(folder):
-            folder, engine = open_collection(str(folder))
-        self.store = store = Store(folder)
+            store, engine = open_collection(str(folder))
+        else:
+            store = Store(folder)
+        self.store = store
         self.verifier = verifier
         self.chance = _read_chance(store)
         store.check_model(verifier)
@@ -103,7 +105,7 @@ class Searcher:
             return
         self.coder = read_coder(store, verifier, self.population)
         if self.coder is None or any(shard.codes is None for shard in store.manifest.shards):
-            raise _unfinished(folder)
+            raise _unfinished(store.folder)
         shards = [read_codes(store, shard, self.coder) for shard in store.manifest.shards]
         self._codes = tuple(shard.codes for shard in shards)  # (texts, numbers) each
         self._points = PointTable(shards)
@@ -134,9 +136,9 @@ class Searcher:
         """
         left_out = left_out or [frozenset()] * len(levs)
         results: list[Scored] = []
-        for at in range(0, len(levs), _AT_ONCE):
-            queries = packed_and_back(levs[at : at + _AT_ONCE])
-            nearest = self.nearest(queries, k + self._margin(k), left_out[at : at + _AT_ONCE], k)
+        for at in range(0, len(levs), TOGETHER):
+            queries = packed_and_back(levs[at : at + TOGETHER])
+            nearest = self.nearest(queries, k + self._margin(k), left_out[at : at + TOGETHER], k)
             results += self.scored(queries, nearest, k)
         return results
 
@@ -272,7 +274,7 @@ class Searcher:
         return self.coder.approximate.scores(point, products, self._points[numbers])
 
 
-def _unfinished(folder: str | Path) -> IndexFolderError:
+def _unfinished(folder: Path) -> IndexFolderError:
     return IndexFolderError(
         f"the index in {folder} is not finished; run `adhominem index` again with the same options"
     )
@@ -293,15 +295,10 @@ def expected_misses(products: Array32, scores: FloatArray, hits: int) -> float:
         return float(len(left))
     least = -np.partition(-scores, hits - 1)[hits - 1]
     half = len(scores) // 2
-    rests = np.sort(scores[half:] - products[half : len(scores)])
+    rests = scores[half:] - products[half : len(scores)]
     step = -(-len(left) // _LEFT)
     needed = least - left[step // 2 :: step]  # (left,): what a rest must be, to be among the best
-    above = 1 - np.searchsorted(rests, needed, side="left") / len(rests)
-    # Far out there are too few to count: the tail falls as its beginning does.
-    begin = float(np.quantile(rests, 1 - _TAIL_OF_RESTS))
-    fall = max(float((rests[rests > begin] - begin).mean()) if rests[-1] > begin else 0.0, 1e-6)
-    beyond = _TAIL_OF_RESTS * np.exp(-np.maximum(needed - begin, 0) / fall)
-    above = np.where(needed > begin, beyond, above)
+    above = tail(rests, needed, _TAIL_OF_RESTS, unsure=0)
     late = int((scores[half:] >= least).sum())
     return max(float(above.mean() * len(left)), _GOES_ON * late)
 
@@ -337,20 +334,26 @@ class Chance(Stored):
         return share * texts, "pairs"
 
 
-def tail(by_chance: FloatArray, evidence: FloatArray) -> FloatArray:
-    """(pairs,): the share of pairs by different people with as much evidence or more.
+def tail(
+    sample: FloatArray,
+    points: FloatArray,
+    share: float = _TAIL_OF_PAIRS,
+    unsure: float = _ONE_PERSON,
+) -> FloatArray:
+    """(points,): the share of values like those of a sample that are as large or larger.
 
-    The largest twentieth of the sample is assumed to fall off exponentially. Its largest fifth
-    counts as that much or more, since a few of these pairs may be by one person.
+    The largest `share` of the sample is assumed to fall off exponentially, since far out there are
+    too few to count. The largest that are `unsure` count as that much or more.
     """
-    rising = np.sort(by_chance)
-    begin, end = np.quantile(rising, (1 - _TAIL_OF_PAIRS, 1 - _ONE_PERSON))
+    rising = np.sort(sample)
+    begin, end = np.quantile(rising, (1 - share, 1 - unsure))
+    end = end if unsure else np.inf
     beyond = np.minimum(rising[rising > begin], end) - begin
-    known = max(1, int(((rising > begin) & (rising < end)).sum()))
-    fall = float(beyond.sum()) / known if len(beyond) else 1.0
-    share = 1 - np.searchsorted(rising, evidence, side="left") / len(rising)
-    excess = np.maximum(evidence - begin, 0)
-    return np.where(evidence > begin, _TAIL_OF_PAIRS * np.exp(-excess / max(fall, 1e-6)), share)
+    sure = max(1, int(((rising > begin) & (rising < end)).sum()))
+    fall = float(beyond.sum()) / sure if len(beyond) else 1.0
+    counted = 1 - np.searchsorted(rising, points, side="left") / len(rising)
+    excess = np.maximum(points - begin, 0)
+    return np.where(points > begin, share * np.exp(-excess / max(fall, 1e-6)), counted)
 
 
 def _read_chance(store: Store) -> Chance | None:

@@ -42,7 +42,7 @@ Bytes = npt.NDArray[np.uint8]
 COHORT = 200  # texts of the population that are kept, as of any other
 DIGEST_BYTES = 16
 STRINGS = ("ids", "authors", "topics", "sketches")  # sketches: 4 bytes a shingle
-_AT_ONCE = 512  # texts whose LEVs are unpacked together
+BATCH = 256  # texts whose LEVs are unpacked together
 _MOST_LOG_TOKENS = 50.0
 _MARKS = 32  # hashes of a text by which near copies are recognised
 _SMALLEST = 8  # of them, by which they are looked up
@@ -60,10 +60,8 @@ class ShardTexts(Stored):
     strings: Mapping[str, Strings]  # by name: `STRINGS`, and texts if they are kept, compressed
     levs: PackedLevs
     digests: Annotated[Bytes, InFile("u1", "texts 16")]  # of their words
-    counted: Annotated[
-        Bytes, InFile("u1", "texts")
-    ]  # 1 where a LEV is in the sums, 0 of later copies
-    foreign: Annotated[Bytes, InFile("u1", "texts")]  # 1 of a text on which no statement is made
+    counted: Annotated[Bytes, InFile("u1", "texts")]  # whether a LEV is in the sums: no later copy
+    foreign: Annotated[Bytes, InFile("u1", "texts")]  # whether no statement is made on a text
     sums: Annotated[AnyFloats, InFile("f4", "lev_size")]  # of LEVs
 
     def __len__(self) -> int:
@@ -344,8 +342,8 @@ class Store:
         sizes = [member.lev_size for member in verifier.scorer.members]
         for shard, texts in zip(self.manifest.shards, self.shards, strict=True):
             parts = zip(texts.levs.parts, self.shards[0].levs.parts, strict=False)
-            same = all(type(one) is type(other) for one, other in parts)
-            if not same or [part.size for part in texts.levs.parts] != sizes:
+            alike = all(type(one) is type(other) for one, other in parts)
+            if not alike or [part.size for part in texts.levs.parts] != sizes:
                 raise damaged(self.folder / shard.levs.name, "its LEVs are not those of the model")
 
     def make_population(self, verifier: Verifier) -> Population | None:
@@ -359,20 +357,16 @@ class Store:
         wanted[self.distinct] = 1
         for sign in (-1, 1):
             numbers = np.flatnonzero(wanted - counted == sign)
-            for at in range(0, len(numbers), _AT_ONCE):
-                sums = sums + sign * sum_of(self.levs(numbers[at : at + _AT_ONCE]))
+            for at in range(0, len(numbers), BATCH):
+                sums = sums + sign * sum_of(self.levs(numbers[at : at + BATCH]))
         cohort = self.levs(self.distinct[:COHORT])
         groups: tuple[Group, ...] = ()
         if verifier.lead.genres is not None:
             sample = self.levs(self.distinct[:_SAMPLE])
             groups = verifier.lead.genres.groups(verifier.scorer.lead_columns(sample))
-        share = self.manifest.author_share or author_share(verifier, cohort)
+        seeming = verifier.scorer.seeming_authors
+        share = self.manifest.author_share or min(1.0, seeming(cohort) / len(cohort))
         return Population(count, sums / count, cohort, seeming_authors=share * count, groups=groups)
-
-
-def author_share(verifier: Verifier, cohort: Levs) -> float:
-    """The estimated number of authors per text among texts (texts, lev_size)."""
-    return min(1.0, verifier.scorer.seeming_authors(cohort) / len(cohort))
 
 
 def sum_of(levs: Levs) -> FloatArray:

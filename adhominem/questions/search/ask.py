@@ -1,4 +1,4 @@
-"""Texts searched for in an index: the question, and how it is answered."""
+"""What is asked of an index: texts like these, and accounts that may be one person."""
 
 from __future__ import annotations
 
@@ -12,17 +12,23 @@ from adhominem.jobs.run import Run
 from adhominem.questions.question import (
     EXAMPLE_TEXTS,
     Input,
+    Output,
     OwnScale,
+    Page,
     Question,
     Side,
     answer_files,
 )
-from adhominem.questions.search.link import INDEX
-from adhominem.questions.search.link import WhichAccounts as WhichAccounts
+from adhominem.questions.search.link import Links, link_accounts
 from adhominem.questions.search.search import HITS, SearchResult, search_texts
 from adhominem.records import Offered, Within
 from adhominem.verify.verifier import Verifier
 
+INDEX = Input(
+    option="--index",
+    option_help="A folder that `adhominem index` has made, or milvus://HOST:PORT/COLLECTION.",
+    metavar="INDEX",
+)
 MOST_HITS = 100  # that a server is asked for
 # What a search for one text takes, in characters that are encoded in the same processor time, some
 # million a second: 40 ms in any index, 0.5 ms for each hit.
@@ -104,3 +110,73 @@ def search_files(
     """
     result: SearchResult = answer_files(WhoElse, texts=texts, index=str(index), **options)
     return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhichAccounts(Question):
+    """Which accounts of an index may be one person? A list for people to decide by.
+
+    An account is an author, or a text whose author is not known. A link is not a verdict, and a
+    wrong one can harm people: see docs/scale.md before you use it.
+    """
+
+    name: ClassVar[str] = "link"
+    usage: ClassVar[str] = """
+    \b
+        adhominem link --index forum-index -o links.csv
+        adhominem link --index forum-index --rate 0.01
+    """
+    output: ClassVar[Output | None] = Output(
+        help="A .csv or .jsonl with a row for each link and room for a decision, or an .html page.",
+        kind="a .csv, .jsonl or .html",
+        endings=(".csv", ".jsonl", ".html", ".htm"),
+    )
+
+    index: Annotated[Any, INDEX]
+    scale: OwnScale = None
+    rate: Annotated[
+        float,
+        Within(above=0, at_most=1),
+        "Expected share of false links, up to which links are listed.",
+    ] = 0.1
+    limit: Annotated[
+        int | None, Within(1), "Most texts to search for; if there are more, some are drawn."
+    ] = None
+    seed: Annotated[int, Within(0), "Repeats a run."] = 0
+
+    @classmethod
+    def page(cls) -> Page[Links]:
+        """How links are shown."""
+        from adhominem.questions.search.page import LINK_PAGE
+
+        return LINK_PAGE
+
+    def written(self, result: Links, path: Path) -> str | bytes:
+        """The links as a table, or as a page."""
+        format = path.suffix.lower()[1:]
+        return result.table(format) if format in ("csv", "jsonl") else super().written(result, path)
+
+    def answer(self, verifier: Verifier, run: Run) -> Links:
+        """Pairs and groups of accounts, with their evidence and what chance does."""
+        searcher = Searcher(self.index, verifier)
+        count = min(self.limit or len(searcher.store), len(searcher.store))
+        with run.watch("linking", count) as on_texts:
+            return link_accounts(
+                searcher,
+                rate=self.rate,
+                limit=self.limit,
+                seed=self.seed,
+                scale=self.scale,
+                on_texts=on_texts,
+            )
+
+
+def link_index(index: str | Path, **options: Any) -> Links:
+    """Pairs and groups of accounts of an index that may be one person, for people to decide.
+
+    Options are the settings of `WhichAccounts`, a `scale`, and what `answer_files` takes. An
+    `output` that ends in .csv or .jsonl gets a row for each link, with room for a decision; one
+    that ends in .html a page.
+    """
+    links: Links = answer_files(WhichAccounts, index=str(index), **options)
+    return links

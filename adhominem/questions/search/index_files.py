@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from adhominem.errors import InputError, NotFoundError, OptionError
@@ -17,7 +18,7 @@ from adhominem.jobs.run import note_model
 from adhominem.jobs.workers import encoded_batches
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.text.files import Document, note_input, open_regular, path_of
-from adhominem.text.readers import Corpora, Source, Watch, reading, unwatched
+from adhominem.text.readers import Corpora, Watch, reading, unwatched
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
 from adhominem.verify.verifier import load
@@ -100,8 +101,11 @@ def index_files(
         writer.clear()
         gone = writer.remove(remove) if remove else 0
         if sources:
-            texts = _documents(sources, skipped)
-            texts = _joined(texts) if join_authors else texts
+            texts: Iterator[Document] = chain.from_iterable(
+                source.documents(author_required=False, skipped=skipped) for source in sources
+            )
+            if join_authors:
+                texts = _joined(texts)
             with encoder_on(engine, model, verifier, jobs, device, folder) as encode:
                 new = stop_or_skip(writer.new(texts), skipped)
                 for batch in map(list, encoded_batches(new, encode)):
@@ -165,11 +169,6 @@ def read_key(path: Path) -> bytes:
             "example from `openssl rand -hex 32`"
         )
     return key
-
-
-def _documents(sources: Sequence[Source], skipped: list[InputError] | None) -> Iterator[Document]:
-    for source in sources:
-        yield from source.documents(author_required=False, skipped=skipped)
 
 
 def _joined(documents: Iterable[Document]) -> Iterator[Document]:

@@ -16,8 +16,7 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from math import log
-from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -26,22 +25,14 @@ from adhominem.arrays import FloatArray, IntArray
 from adhominem.errors import NotFoundError
 from adhominem.harmless import one_line
 from adhominem.index.packing import packed_and_back
-from adhominem.index.searcher import Searcher, tail
+from adhominem.index.searcher import TOGETHER, Searcher, tail
 from adhominem.index.store import Store
-from adhominem.jobs.run import Run
-from adhominem.questions.question import Input, Output, OwnScale, Page, Question, answer_files
 from adhominem.questions.search.search import cautions_of_index
-from adhominem.records import Within, strict_json, to_json
+from adhominem.records import strict_json, to_json
 from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.decision import VerbalScale
 from adhominem.verify.cautions import Caution, cautions_of_many
-from adhominem.verify.verifier import Verifier
 
-INDEX = Input(
-    option="--index",
-    option_help="A folder that `adhominem index` has made, or milvus://HOST:PORT/COLLECTION.",
-    metavar="INDEX",
-)
 NOT_A_VERDICT = (
     "A link says that two accounts should be looked at, not that they are one person. A wrong link "
     "can harm people who have nothing to do with each other: let a person decide each, by more "
@@ -50,7 +41,6 @@ NOT_A_VERDICT = (
 _NEAREST = 5  # texts of other accounts that come up for each text
 _TEXTS = 8  # of an account that are compared, at most
 _DRAWN = 1_000  # pairs of accounts that show what chance does
-_AT_ONCE = 32  # texts that are searched for together
 _CHANCE_BEGINS, _CHANCE_ENDS = 0.5, 1.5  # pairs that came up, as shares of the accounts
 _FEWEST = 20  # of these: fewer say nothing
 _LOG_10 = log(10)
@@ -126,76 +116,6 @@ def _cell(value: object) -> object:
         value = one_line(value)
         return f"'{value}" if value[:1] in ("=", "+", "-", "@") else value
     return value
-
-
-@dataclass(frozen=True, kw_only=True)
-class WhichAccounts(Question):
-    """Which accounts of an index may be one person? A list for people to decide by.
-
-    An account is an author, or a text whose author is not known. A link is not a verdict, and a
-    wrong one can harm people: see docs/scale.md before you use it.
-    """
-
-    name: ClassVar[str] = "link"
-    usage: ClassVar[str] = """
-    \b
-        adhominem link --index forum-index -o links.csv
-        adhominem link --index forum-index --rate 0.01
-    """
-    output: ClassVar[Output | None] = Output(
-        help="A .csv or .jsonl with a row for each link and room for a decision, or an .html page.",
-        kind="a .csv, .jsonl or .html",
-        endings=(".csv", ".jsonl", ".html", ".htm"),
-    )
-
-    index: Annotated[Any, INDEX]
-    scale: OwnScale = None
-    rate: Annotated[
-        float,
-        Within(above=0, at_most=1),
-        "Expected share of false links, up to which links are listed.",
-    ] = 0.1
-    limit: Annotated[
-        int | None, Within(1), "Most texts to search for; if there are more, some are drawn."
-    ] = None
-    seed: Annotated[int, Within(0), "Repeats a run."] = 0
-
-    @classmethod
-    def page(cls) -> Page[Links]:
-        """How links are shown."""
-        from adhominem.questions.search.page import LINK_PAGE
-
-        return LINK_PAGE
-
-    def written(self, result: Links, path: Path) -> str | bytes:
-        """The links as a table, or as a page."""
-        format = path.suffix.lower()[1:]
-        return result.table(format) if format in ("csv", "jsonl") else super().written(result, path)
-
-    def answer(self, verifier: Verifier, run: Run) -> Links:
-        """Pairs and groups of accounts, with their evidence and what chance does."""
-        searcher = Searcher(self.index, verifier)
-        count = min(self.limit or len(searcher.store), len(searcher.store))
-        with run.watch("linking", count) as on_texts:
-            return link_accounts(
-                searcher,
-                rate=self.rate,
-                limit=self.limit,
-                seed=self.seed,
-                scale=self.scale,
-                on_texts=on_texts,
-            )
-
-
-def link_index(index: str | Path, **options: Any) -> Links:
-    """Pairs and groups of accounts of an index that may be one person, for people to decide.
-
-    Options are the settings of `WhichAccounts`, a `scale`, and what `answer_files` takes. An
-    `output` that ends in .csv or .jsonl gets a row for each link, with room for a decision; one
-    that ends in .html a page.
-    """
-    links: Links = answer_files(WhichAccounts, index=str(index), **options)
-    return links
 
 
 def link_accounts(
@@ -290,8 +210,8 @@ def _nearest_pairs(
     """Accounts that are near to each other, and the first two texts that showed it."""
     store, accounts = searcher.store, searcher.store.accounts
     pairs: dict[_Pair, _Pair] = {}
-    for begin in range(0, len(texts), _AT_ONCE):
-        part = texts[begin : begin + _AT_ONCE]
+    for begin in range(0, len(texts), TOGETHER):
+        part = texts[begin : begin + TOGETHER]
         theirs = [frozenset(owners[account]) for account in accounts[part].tolist()]
         queries = packed_and_back(store.levs(part))
         nearest = searcher.nearest(queries, _NEAREST, theirs, _NEAREST)
