@@ -28,7 +28,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -39,9 +39,9 @@ from measure import DEFAULT_CORPORA, run
 from throughput import texts_of
 from two_nodes import TwoNodes, two_nodes
 
-from adhominem import Verifier, encode, index_files
+from adhominem import Document, Verifier, encode, index_files
 from adhominem.jobs import ray_engine
-from adhominem.jobs.engines import encode_shard
+from adhominem.jobs.workers import Answer, answer_to
 
 _SHARD = 512  # texts, as in `adhominem encode`
 _LOCAL, _RAY = "--jobs 2", "--engine ray --jobs 2"
@@ -170,21 +170,20 @@ class Apart:
 
     ahead = 4
 
-    def __init__(self, verifier: Verifier, folder: Path) -> None:
-        self._verifier, self._folder = verifier, folder
-        self._waiting: list[str] = []
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
         self.seconds = 0.0
 
-    def begin(self, shard: str) -> None:
-        """Queue a shard."""
-        self._waiting.append(shard)
+    def begin(self, documents: Sequence[Document]) -> Sequence[Document]:
+        """Texts to be encoded."""
+        return documents
 
-    def finished(self) -> str:
-        """Encode the first shard in the queue."""
-        began, shard = time.process_time(), self._waiting.pop(0)
-        encode_shard(self._folder, shard, self._verifier)
+    def result(self, shard: Sequence[Document]) -> Answer:
+        """Encode texts."""
+        began = time.process_time()
+        answer = answer_to(self._verifier, shard)
         self.seconds += time.process_time() - began
-        return shard
+        return answer
 
 
 def command_alone(folder: Path, texts: int) -> None:
@@ -192,8 +191,8 @@ def command_alone(folder: Path, texts: int) -> None:
     engines: list[Apart] = []
 
     @contextmanager
-    def apart(model: str, verifier: Verifier, jobs: int, folder: Path) -> Iterator[Apart]:
-        engines.append(Apart(verifier, folder))
+    def apart(model: str, verifier: Verifier, jobs: int) -> Iterator[Apart]:
+        engines.append(Apart(verifier))
         yield engines[-1]
 
     ray_engine.ray_engine = apart  # type: ignore[assignment]

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import psutil
 
 _LONGEST_START = 120  # seconds
-_TASK = "encode_named_shard"  # as Ray names a process that is at it
+_TASK = "encode_shard"  # as Ray names a process that is at it
 
 
 @dataclass(frozen=True, kw_only=True)

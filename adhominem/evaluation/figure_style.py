@@ -14,7 +14,6 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from adhominem.errors import MissingExtraError
 from adhominem.evaluation.answers import Answers
@@ -127,50 +126,40 @@ class Canvas:
     """A figure with its title above the panels, and its legend below, where it hides nothing."""
 
     def __init__(
-        self, title: str, height: float, labels: Sequence[str], *, key: Sequence[str] = ()
+        self,
+        title: str,
+        height: float,
+        labels: Sequence[str] = (),
+        *,
+        heights: Sequence[float] = (1,),
     ) -> None:
-        """`labels` are those of the systems, `key` explains everything else."""
+        """`labels` are those of the legend, `heights` those of the panels beside each other."""
         from matplotlib.figure import Figure
 
-        self._labels = [*labels, *key]
-        longest = max((len(label) for label in self._labels), default=0)
-        self._columns = 2 if len(self._labels) > 1 and longest <= _TWO_COLUMNS else 1
-        lines = sum(label.count("\n") + 1 for label in self._labels)
-        below = ceil(lines / self._columns) * _LEGEND_ROW + 0.1 if lines else 0.01
+        self._labels = labels
+        longest = max((len(label) for label in labels), default=0)
+        self._columns = 2 if len(labels) > 1 and longest <= _TWO_COLUMNS else 1
+        below = ceil(len(labels) / self._columns) * _LEGEND_ROW + 0.1
         above = height + _TITLE
         self.figure = Figure(figsize=(_WIDTH, above + below))
         grid = self.figure.add_gridspec(2, 1, height_ratios=[above, below])
         self._panels = self.figure.add_subfigure(grid[0])
         self._legend = self.figure.add_subfigure(grid[1])
         self._panels.suptitle(title, fontsize=10.5, fontweight="bold")
-
-    def axes(
-        self,
-        rows: int = 1,
-        columns: int = 1,
-        *,
-        share_x: bool = False,
-        heights: Sequence[float] | None = None,
-    ) -> list[Axes]:
-        """The panels, row by row."""
-        grid = self._panels.subplots(
-            rows, columns, sharex=share_x, squeeze=False, height_ratios=heights
+        panels = self._panels.subplots(
+            len(heights), sharex=True, squeeze=False, height_ratios=heights
         )
-        panels: list[Axes] = list(grid.flat)
-        for axes in panels:
+        self.axes: list[Axes] = list(panels.flat)
+        for axes in self.axes:
             # Ticks are made when the figure is written, perhaps in someone else's style.
             axes.tick_params(labelsize=8)
             axes.grid(color="#b0b0b0", alpha=0.35, linewidth=0.6)
             axes.set_axisbelow(True)
-        return panels
-
-    def note(self, text: str) -> None:
-        """Add what must be known to read the panels, in small print below them."""
-        if text:
-            self._panels.supxlabel(text, fontsize=SMALL, color=GREY)
 
     def finish(self, handles: Sequence[Artist]) -> Figure:
         """The figure with its legend, which has one handle per label."""
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+
         if handles:
             legend = self._legend.legend(
                 handles,
@@ -185,47 +174,23 @@ class Canvas:
             )
             for text in legend.get_texts():
                 text.set_parse_math(False)  # a dollar sign in a name is one
-        self._settle()
-        return self.figure
-
-    def _settle(self) -> None:
-        """Compute the layout once, and fix it.
-
-        The last digits of what matplotlib's solver finds differ from call to call, and so would
-        files of the same figure: positions are rounded.
-        """
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-
+        # Compute the layout once, and fix it. The last digits of what matplotlib's solver finds
+        # differ from call to call, and so would files of the same figure: places are rounded.
         ConstrainedLayoutEngine().execute(self.figure)
         for part in (self._panels, self._legend):
             part.bbox_relative.set_points(part.bbox_relative.get_points().round(_DIGITS))
-            for text in part.texts:  # the title, and labels of all panels
+            for text in part.texts:
                 text.set_position(np.round(text.get_position(), _DIGITS).tolist())
-        for axes in self.figure.axes:
+        for axes in self.axes:
             axes.set_position(np.round(axes.get_position(original=True).bounds, _DIGITS).tolist())
+        return self.figure
 
 
 def nothing_to_draw(title: str) -> Figure:
     """A note in place of a figure that needs pairs of both classes."""
-    canvas = Canvas(title, 1.2, ())
-    (axes,) = canvas.axes()
+    canvas = Canvas(title, 1.2)
+    (axes,) = canvas.axes
     axes.set_axis_off()
     text = "Nothing to draw: this needs same-author and different-author pairs."
     axes.text(0.5, 0.5, text, ha="center", va="center", color=GREY)
     return canvas.finish(())
-
-
-def mark_at_rim(
-    axes: Axes, x: npt.ArrayLike, y: npt.ArrayLike, marker: str, style: SystemStyle
-) -> None:
-    """Draw marks that may stand on the edge of a panel, half outside."""
-    if np.size(x):  # matplotlib puts no marks at all into the corner, and lays out around them
-        axes.plot(
-            np.atleast_1d(x),
-            np.atleast_1d(y),
-            marker,
-            markersize=6,
-            clip_on=False,
-            zorder=5,
-            **style.marks,
-        )

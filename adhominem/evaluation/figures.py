@@ -7,7 +7,7 @@ plot (`render.tippett`). matplotlib is imported when the first figure is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
@@ -22,9 +22,7 @@ from adhominem.evaluation.figure_style import (
     LOG_10,
     UNIT,
     Canvas,
-    SystemStyle,
     house_style,
-    mark_at_rim,
     nothing_to_draw,
     png_of,
     svg_of,
@@ -35,15 +33,13 @@ from adhominem.evaluation.likelihood_ratio import (
     equal_error_rate,
     reliability,
 )
-from adhominem.evaluation.palette import DIFFERENT, GREY, LINES, SAME
+from adhominem.evaluation.palette import DIFFERENT, GREY, SAME
 from adhominem.evaluation.pan import auc
 from adhominem.statistics import pool
 from adhominem.text.streams import read_json_lines, stop_or_skip
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 
 # The rates that the axes of a DET plot may begin, end, and have their ticks at.
@@ -99,15 +95,12 @@ def pictures(systems: Sequence[Answers], entropies: Entropies | None = None) -> 
 
 
 def _roc(systems: Sequence[Answers], title: str) -> Figure:
-    from matplotlib.lines import Line2D
-
     shown = system_styles(systems)
     areas = [auc(answers.value, answers.same_author) for answers in systems]
     labels = [f"{style.name} (AUC {area:.3f})" for style, area in zip(shown, areas, strict=True)]
-    canvas = Canvas(title, 4.4, labels, key=["chance (AUC 0.500)"])
-    (axes,) = canvas.axes()
-    chance = Line2D([0, 1], [0, 1], color=GREY, linewidth=0.8)
-    axes.add_line(chance)
+    canvas = Canvas(title, 4.4, [*labels, "chance (AUC 0.500)"])
+    (axes,) = canvas.axes
+    chance = axes.plot([0, 1], [0, 1], color=GREY, linewidth=0.8)
     handles = []
     for style, answers in zip(shown, systems, strict=True):
         misses, alarms = _error_rates(answers.value, answers.same_author)
@@ -115,7 +108,7 @@ def _roc(systems: Sequence[Answers], title: str) -> Figure:
     axes.set(xlim=UNIT, ylim=UNIT, aspect="equal")
     axes.set_xlabel("false alarm rate: share of different-author pairs\ntaken for one author's")
     axes.set_ylabel("hit rate: share of same-author pairs recognised")
-    return canvas.finish([*handles, chance])
+    return canvas.finish([*handles, *chance])
 
 
 def _det(systems: Sequence[Answers], title: str) -> Figure:
@@ -124,15 +117,14 @@ def _det(systems: Sequence[Answers], title: str) -> Figure:
 
     shown = system_styles(systems)
     equal = [equal_error_rate(answers.log_bayes_factor, answers.same_author) for answers in systems]
-    labels = [
-        f"{style.name} (EER {100 * rate:.1f} %)" for style, rate in zip(shown, equal, strict=True)
-    ]
-    canvas = Canvas(title, 4.4, labels, key=["chance"])
-    (axes,) = canvas.axes()
+    rates = [f"EER {100 * rate:.1f} %" for rate in equal]
+    labels = [f"{style.name} ({rate})" for style, rate in zip(shown, rates, strict=True)]
+    canvas = Canvas(title, 4.4, [*labels, "chance"])
+    (axes,) = canvas.axes
     low, high = _det_range(systems, max(equal))
-    ends = _deviates(np.array([low, high])) - [0.06, 0]  # keeps what is drawn at the rim visible
+    ends = _deviates([low, high]) - [0.06, 0]  # keeps what is drawn at the rim visible
     axes.plot(ends, ends, color=GREY, linewidth=0.6)  # where both rates are equal
-    (chance,) = axes.plot([-5, 5], [5, -5], color=GREY, linewidth=0.8, linestyle=":")
+    chance = axes.plot([-5, 5], [5, -5], color=GREY, linewidth=0.8, linestyle=":")
     handles = []
     for style, answers, rate in zip(shown, systems, equal, strict=True):
         misses, alarms = _error_rates(answers.log_bayes_factor, answers.same_author)
@@ -142,18 +134,17 @@ def _det(systems: Sequence[Answers], title: str) -> Figure:
         curve = [np.interp(finer, along, rates).clip(low, 1 - low) for rates in (alarms, misses)]
         axes.plot(*map(_deviates, curve), **style.line)
         handles.append(Line2D([], [], **style.line, **style.marks, marker="o"))
-        mark = _deviates(np.clip([rate], low, high))
-        mark_at_rim(axes, mark, mark, "o", style)
+        mark = _deviates([min(max(rate, low), high)])
+        axes.plot(mark, mark, "o", clip_on=False, zorder=5, **style.marks)
     ticks = [rate for rate in _RATES if low <= rate <= high]
     names = [f"{100 * rate:g}" for rate in ticks]
     names[0] = f"≤{names[0]}"
-    axes.set_xticks(_deviates(np.array(ticks)), names)
-    axes.set_yticks(_deviates(np.array(ticks)), names)
+    axes.set_xticks(_deviates(ticks), names)
+    axes.set_yticks(_deviates(ticks), names)
     axes.set(xlim=ends, ylim=ends, aspect="equal")
     axes.set_xlabel("false alarm rate: different-author pairs\ntaken for one author's (%)")
     axes.set_ylabel("miss rate: same-author pairs not recognised (%)")
-    canvas.note("The dots mark the equal error rate (EER)")
-    return canvas.finish([*handles, chance])
+    return canvas.finish([*handles, *chance])
 
 
 def _error_rates(scores: FloatArray, same_author: BoolArray) -> tuple[FloatArray, FloatArray]:
@@ -174,30 +165,26 @@ def _det_range(systems: Sequence[Answers], worst: float) -> tuple[float, float]:
     return min(low, 0.05), high
 
 
-def _deviates(rates: FloatArray) -> FloatArray:
+def _deviates(rates: Iterable[float]) -> FloatArray:
     """The quantiles of the normal distribution."""
-    return np.array([NormalDist().inv_cdf(rate) for rate in rates.tolist()])
+    return np.array([NormalDist().inv_cdf(float(rate)) for rate in rates])
 
 
 def _reliability(systems: Sequence[Answers], title: str) -> Figure:
     """The share of same-author pairs among those with similar values, and their number."""
-    from matplotlib.lines import Line2D
     from matplotlib.ticker import NullFormatter, StrMethodFormatter
 
     shown = system_styles(systems)
-    canvas = Canvas(title, 5.2, [style.name for style in shown], key=["perfectly calibrated"])
-    above, below = canvas.axes(2, share_x=True, heights=[3, 1])
-    perfect = Line2D([0, 1], [0, 1], color=GREY, linewidth=0.8)
-    above.add_line(perfect)
+    labels = [*(style.name for style in shown), "perfectly calibrated"]
+    canvas = Canvas(title, 5.2, labels, heights=[3, 1])
+    above, below = canvas.axes
+    perfect = above.plot([0, 1], [0, 1], color=GREY, linewidth=0.8)
     handles = []
     for style, answers in zip(shown, systems, strict=True):
         means, shares, counts = reliability(answers.value, answers.same_author)
         marked = {**style.line, **style.marks, "marker": "o", "markersize": 4.5}
         handles += above.plot(means, shares, **marked, zorder=3)
-        if len(systems) == 1:
-            below.vlines(means, _BELOW_ONE, counts, color=style.color, linewidth=6)
-        else:
-            below.plot(means, counts, **marked)
+        below.plot(means, counts, **marked)
     above.set(xlim=UNIT, ylim=UNIT)
     above.set_ylabel("share of same-author pairs in the bin")
     below.set_yscale("log")
@@ -206,55 +193,37 @@ def _reliability(systems: Sequence[Answers], title: str) -> Figure:
     below.yaxis.set_minor_formatter(NullFormatter())
     below.set_ylabel("pairs in the bin\n(log scale)")
     below.set_xlabel("probability of one author as given (mean of each of ten bins)")
-    return canvas.finish([*handles, perfect])
+    return canvas.finish([*handles, *perfect])
 
 
 def _cross_entropy(systems: Sequence[Answers], title: str) -> Figure:
-    """The cost of the Bayes factors at each prior, beside that of saying nothing.
-
-    With several systems, there is a panel for what they said, and one for the same after the best
-    calibration.
-    """
-    neutral = "no evidence (Bayes factor 1)"
-    costs = [_costs(answers, answers.log_bayes_factor) for answers in systems]
-    best = [_costs(answers, _after_pav(answers)) for answers in systems]
-    finite = [cost[np.isfinite(cost)].max(initial=1) for cost in costs]
-    top = 1.05 * min(max(finite), _HIGHEST_COST)
-    if len(systems) == 1:
-        given = SystemStyle("as given", SAME, "-")
-        calibrated = SystemStyle("after PAV calibration", DIFFERENT, LINES[1])
-        canvas = Canvas(title, 3.5, [given.name, calibrated.name], key=[neutral])
-        panels = canvas.axes()
-        panels[0].set_title(system_styles(systems)[0].name, loc="left", parse_math=False)
-        handles = _draw_costs(panels[0], [*costs, *best], [given, calibrated], top)
-    else:
-        shown = system_styles(systems)
-        canvas = Canvas(title, 5.8, [style.name for style in shown], key=[neutral])
-        panels = canvas.axes(2, share_x=True)
-        handles = []
-        for axes, panel_costs, text in zip(
-            panels, (costs, best), ("as given", "after PAV calibration"), strict=True
-        ):
-            drawn = _draw_costs(axes, panel_costs, shown, top)
-            handles = handles or drawn  # those of what was given: they have the triangles
-            axes.set_title(text, loc="left")
-    for axes in panels:
-        saying_nothing = empirical_cross_entropy(
-            np.zeros(2), np.array([True, False]), _PRIORS * LOG_10
-        )
-        (line,) = axes.plot(_PRIORS, saying_nothing, color=GREY, linewidth=0.8)
+    """The cost of the Bayes factors at each prior, as given and after the best calibration."""
+    shown = system_styles(systems)
+    given = [_costs(answers.log_bayes_factor, answers.same_author) for answers in systems]
+    best = [_costs(_after_pav(answers), answers.same_author) for answers in systems]
+    nothing = _costs(np.zeros(2), np.array([True, False]))
+    top = 1.05 * min(max(cost[np.isfinite(cost)].max(initial=1) for cost in given), _HIGHEST_COST)
+    labels = [
+        f"{style.name} (infinite)" if np.isinf(cost).any() else style.name
+        for style, cost in zip(shown, given, strict=True)
+    ]
+    canvas = Canvas(title, 5.8, [*labels, "no evidence (Bayes factor 1)"], heights=[1, 1])
+    handles = []
+    for axes, text, costs in zip(
+        canvas.axes, ("as given", "after PAV calibration"), (given, best), strict=True
+    ):
+        for style, cost in zip(shown, costs, strict=True):
+            handles += axes.plot(_PRIORS, cost, **style.line)
+        (line,) = axes.plot(_PRIORS, nothing, color=GREY, linewidth=0.8)
         axes.set(xlim=(_PRIORS[0], _PRIORS[-1]), ylim=(UNIT[0] * top, top))
+        axes.set_title(text, loc="left")
         axes.set_ylabel("empirical cross-entropy\n(bits a pair)")
-    panels[-1].set_xlabel("prior log₁₀ odds of one author   (0: as probable as two)")
-    if any(np.isinf(cost).any() for cost in costs):
-        canvas.note(
-            "▲ at the rim: infinite at every prior, since a value of exactly 0 or 1 was wrong"
-        )
-    return canvas.finish([*handles, line])
+    canvas.axes[-1].set_xlabel("prior log₁₀ odds of one author   (0: as probable as two)")
+    return canvas.finish([*handles[: len(systems)], line])
 
 
-def _costs(answers: Answers, log_bayes_factor: FloatArray) -> FloatArray:
-    return empirical_cross_entropy(log_bayes_factor, answers.same_author, _PRIORS * LOG_10)
+def _costs(log_bayes_factor: FloatArray, same_author: BoolArray) -> FloatArray:
+    return empirical_cross_entropy(log_bayes_factor, same_author, _PRIORS * LOG_10)
 
 
 def _after_pav(answers: Answers) -> FloatArray:
@@ -262,26 +231,6 @@ def _after_pav(answers: Answers) -> FloatArray:
     blocks = pool(answers.log_bayes_factor, answers.same_author)
     at = np.searchsorted(blocks.lowest, answers.log_bayes_factor, side="right") - 1
     return blocks.log_bayes_factor[at]
-
-
-def _draw_costs(
-    axes: Axes, costs: Sequence[FloatArray], shown: Sequence[SystemStyle], top: float
-) -> list[Line2D]:
-    """Draw the curves, and return a handle for the legend of each."""
-    from matplotlib.lines import Line2D
-
-    infinite = [style for cost, style in zip(costs, shown, strict=True) if np.isinf(cost).any()]
-    for cost, style in zip(costs, shown, strict=True):
-        if style not in infinite:
-            axes.plot(_PRIORS, cost, **style.line)
-    # Side by side, or they would hide each other; each three times.
-    places = np.linspace(_PRIORS[0], _PRIORS[-1], 3 * len(infinite) + 2)[1:-1]
-    for at, style in enumerate(infinite):
-        mark_at_rim(axes, places[at :: len(infinite)], np.full(3, top), "^", style)
-    return [
-        Line2D([], [], **style.line, **style.marks, marker="^" if style in infinite else "")
-        for style in shown
-    ]
 
 
 FIGURES: dict[str, Drawing] = {  # by the stem of the file
@@ -296,8 +245,8 @@ FIGURES: dict[str, Drawing] = {  # by the stem of the file
     "det": Drawing(
         "The trade-off between misses and false alarms (DET)",
         "The same two errors enlarged where they are rare: a curve closer to the lower left corner "
-        "is better, and the dot marks where misses and false alarms are equally frequent (on the "
-        "convex hull of the curve, so that it may lie below the curve itself).",
+        "is better, and the dot marks where misses and false alarms are equally frequent (EER, on "
+        "the convex hull of the curve, so that it may lie below the curve itself).",
         _det,
         both_classes=True,
     ),
@@ -312,7 +261,8 @@ FIGURES: dict[str, Drawing] = {  # by the stem of the file
         "What the evidence is worth (empirical cross-entropy)",
         "The cost of following the Bayes factors at each prior, 0 being perfect: where a curve "
         "lies above the grey one, the evidence does more harm than saying nothing, and its "
-        "distance from its own curve after PAV is what better calibration would save.",
+        "distance from its own curve after PAV is what better calibration would save; it is "
+        "infinite at every prior if a value of exactly 0 or 1 was wrong.",
         _cross_entropy,
         both_classes=True,
     ),

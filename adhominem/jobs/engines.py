@@ -1,16 +1,13 @@
 """Where texts are encoded: in processes of this machine, or shard by shard on a cluster.
 
-The LEVs are the same either way. A shard is a few hundred texts. For a cluster, the texts, and
-later their LEVs, lie in files beside the output of the job, in a folder that all machines see; an
-engine is only given names. A shard is named after its texts and the model, so a run that is started
-again knows which ones are finished.
+The LEVs are the same either way. A shard is a few hundred texts. What a cluster has finished lies
+beside the output of the job until the job succeeds. A shard is named after its texts and the model,
+so a run that is started again knows which ones are finished.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -26,15 +23,13 @@ import adhominem
 from adhominem import errors
 from adhominem.arrays import Levs, Rows, SparseRows
 from adhominem.errors import AdHominemError, InputError, OptionError
-from adhominem.jobs.workers import Answer, EncoderPool, answer_to, answered, encoder
+from adhominem.jobs.workers import Answer, EncoderPool, answered, encoder
 from adhominem.text.files import Document, real_path
-from adhominem.text.writing import replace_file, write_through
+from adhominem.text.writing import replace_file
 from adhominem.verify.verifier import Verifier
 
 ENGINES = ("local", "ray")
-# How the names of files end. The last has a byte for each time that a shard was begun.
-_TEXTS, _LEVS, _PARTIAL, _TRIES = ".texts.jsonl.zst", ".levs.safetensors", ".partial", ".tries"
-_MOST_TRIES = 5
+_LEVS = ".levs.safetensors"
 
 
 @contextmanager
@@ -46,11 +41,7 @@ def encoder_on(
     device: str,
     output: Path,
 ) -> Iterator[EncoderPool]:
-    """An encoder on this machine (`local`) or on a Ray cluster (`ray`).
-
-    On a cluster, finished shards are kept beside the output until the job succeeds, so that a run
-    started again can continue with them.
-    """
+    """An encoder on this machine (`local`) or on a Ray cluster (`ray`)."""
     if engine == "local":
         with encoder(model, verifier, jobs, device) as encode:
             yield encode
@@ -62,123 +53,65 @@ def encoder_on(
     from adhominem.jobs.ray_engine import ray_engine
 
     output = real_path(output)
-    folder = output.with_name(f"{output.name}.shards")
-    with ray_engine(model, verifier, jobs, folder) as cluster:
-        sharded = Sharded(cluster, folder, verifier)
+    with ray_engine(model, verifier, jobs) as cluster:
+        sharded = Sharded(cluster, output.with_name(f"{output.name}.shards"), verifier)
         try:
             yield sharded
-            sharded.remove(_LEVS)
+            sharded.remove()
         finally:
-            sharded.remove(_TEXTS, _PARTIAL, _TRIES)
             with suppress(OSError):  # finished shards are kept for the next run
-                folder.rmdir()
+                sharded.folder.rmdir()
 
 
 class ShardEngine(Protocol):
-    """An engine that runs `encode_shard` on shards, anywhere and in any order."""
+    """Encodes shards, anywhere and in any order."""
 
     ahead: int  # how many shards keep it busy
 
-    def begin(self, shard: str) -> None:
-        """Start to encode a shard whose texts have been written."""
+    def begin(self, documents: Sequence[Document]) -> Any:
+        """Start to encode a shard; what is returned stands for it."""
 
-    def finished(self) -> str:
-        """The next shard whose LEVs have been written; waits for it."""
+    def result(self, shard: Any) -> Answer:
+        """The LEVs of a shard; waits for them."""
 
 
 class Sharded:
     """An `EncoderPool` that has its shards encoded by an engine on a cluster."""
 
     def __init__(self, engine: ShardEngine, folder: Path, verifier: Verifier) -> None:
-        self._engine, self._folder, self._model = engine, folder, verifier.sha256
+        self._engine, self.folder, self._model = engine, folder, verifier.sha256
         self.ahead = engine.ahead
         folder.mkdir(parents=True, exist_ok=True)
-        # Listed once: a machine may remember for a minute that a file did not exist.
-        self._finished = {file.name.removesuffix(_LEVS) for file in folder.glob(f"*{_LEVS}")}
-        self._begun: set[str] = set()
-        self._handed_out: set[str] = set()
+        self._handed_out: list[Path] = []
 
     def __call__(self, documents: Sequence[Document]) -> Iterator[Levs | InputError]:
         """For each document its LEV (1, lev_size), or the error that prevented it."""
         if not documents:
             return iter(())
         rows = [[document.id, document.topic, document.text] for document in documents]
-        lines = "".join(json.dumps(row) + "\n" for row in rows).encode("ascii")
-        digest = blake2b(
-            f"{adhominem.__version__} {self._model}\n".encode() + lines, digest_size=16
-        )
-        shard = digest.hexdigest()
-        if shard not in self._finished | self._begun:
-            import zstandard
+        key = json.dumps([adhominem.__version__, self._model, rows]).encode("ascii")
+        path = self.folder / f"{blake2b(key, digest_size=16).hexdigest()}{_LEVS}"
+        return self._results(path, None if path.exists() else self._engine.begin(documents))
 
-            self._file(shard, _TRIES).unlink(missing_ok=True)
-            replace_file(self._file(shard, _TEXTS), zstandard.ZstdCompressor(3).compress(lines))
-            self._begun.add(shard)
-            self._engine.begin(shard)
-        return self._results(shard)
-
-    def _results(self, shard: str) -> Iterator[Levs | InputError]:
-        while shard not in self._finished:
-            done = self._engine.finished()
-            self._finished.add(done)
-            self._begun.discard(done)
-            for end in (_TEXTS, _TRIES):
-                self._file(done, end).unlink(missing_ok=True)
-        yield from answered(_read_answer(self._file(shard, _LEVS)))
-        self._handed_out.add(shard)
+    def _results(self, path: Path, shard: Any) -> Iterator[Levs | InputError]:
+        if shard is None:
+            answer = _read_answer(path)
+        else:
+            answer = self._engine.result(shard)
+            replace_file(path, _answer_file(answer))
+        yield from answered(answer)
+        self._handed_out.append(path)
 
     def written(self) -> None:
         """Remove the shards whose LEVs have all been consumed."""
-        for shard in self._handed_out:
-            self._file(shard, _LEVS).unlink(missing_ok=True)
-        self._finished -= self._handed_out
+        for path in self._handed_out:
+            path.unlink(missing_ok=True)
         self._handed_out.clear()
 
-    def remove(self, *ends: str) -> None:
-        """Remove all files in the folder whose names end with this suffix."""
-        for end in ends:
-            for file in self._folder.glob(f"*{end}"):
-                file.unlink(missing_ok=True)
-
-    def _file(self, shard: str, end: str) -> Path:
-        return self._folder / f"{shard}{end}"
-
-
-def encode_shard(folder: Path, shard: str, verifier: Verifier) -> None:
-    """Write the LEVs of a shard whose texts have been written; called by engines."""
-    import zstandard
-
-    output = folder / f"{shard}{_LEVS}"
-    if output.exists():  # by a machine that was taken for dead
-        return
-    try:
-        packed = (folder / f"{shard}{_TEXTS}").read_bytes()
-    except OSError as error:
-        raise AdHominemError(
-            f"the machine {socket.gethostname()} cannot read the texts in {folder} "
-            f"({error.strerror}); put the output on storage that all machines of the cluster share "
-            "under the same name"
-        ) from None
-    _count_try(folder / f"{shard}{_TRIES}")
-    with zstandard.ZstdDecompressor().stream_reader(packed) as file:
-        rows = map(json.loads, file.read().decode("ascii").splitlines())
-        documents = [Document(id=id, topic=topic, text=text) for id, topic, text in rows]
-    # Under its own name, without a lock: a machine that was taken for dead may write the same.
-    partial = folder / f".{shard}.{socket.gethostname()}.{os.getpid()}{_PARTIAL}"
-    write_through(partial, _answer_file(answer_to(verifier, documents)))
-    os.replace(partial, output)
-
-
-def _count_try(path: Path) -> None:
-    """Raise if encoding a shard was started repeatedly and never finished."""
-    with open(path, "ab") as file:
-        if file.tell() >= _MOST_TRIES:
-            raise AdHominemError(
-                f"the shard {path.stem} was given up: {_MOST_TRIES} worker processes died with "
-                "it, perhaps for lack of memory; run fewer of them on each machine (`ray start "
-                "--num-cpus`), then start the same command again"
-            )
-        file.write(b".")
+    def remove(self) -> None:
+        """Remove all shards, and what killed runs have left of one."""
+        for path in self.folder.glob(f"*{_LEVS}*"):
+            path.unlink(missing_ok=True)
 
 
 def _answer_file(answer: Answer) -> bytes:

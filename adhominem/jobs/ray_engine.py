@@ -1,7 +1,6 @@
 """Shards encoded on a Ray cluster: one task per shard, in processes that keep the model loaded.
 
-Only the names of shards travel through Ray; texts and LEVs are in files (`jobs.engines`). If a
-process or a machine dies, Ray assigns its shard to another.
+If a process or a machine dies, its shard is given to another one, a few times.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import os
 import socket
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import chdir, closing, contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,18 +21,17 @@ from typing import Any, TextIO, cast
 
 import adhominem
 from adhominem.errors import AdHominemError, MissingExtraError, OptionError
-from adhominem.jobs.engines import encode_shard
-from adhominem.text.files import real_path
+from adhominem.jobs.workers import Answer, answer_to
+from adhominem.text.files import Document, real_path
 from adhominem.verify.verifier import Verifier, load
 
 _SHARDS_A_PROCESS = 4  # they are taken in order: one that is late must not keep the others waiting
+_MOST_TRIES = 5
 _PATIENCE = 10  # seconds to wait for a cluster to answer
 
 
 @contextmanager
-def ray_engine(
-    model: str | Path, verifier: Verifier, jobs: int | None, folder: Path
-) -> Iterator[RayEngine]:
+def ray_engine(model: str | Path, verifier: Verifier, jobs: int | None) -> Iterator[RayEngine]:
     """An engine on the cluster at RAY_ADDRESS, with at most `jobs` processes.
 
     If the variable is not set, it uses the cluster that this machine belongs to, or else starts a
@@ -49,7 +47,6 @@ def ray_engine(
             model=str(real_path(model)) if Path(model).is_dir() else str(model),
             model_sha256=verifier.sha256,
             version=adhominem.__version__,
-            folder=str(folder),
         )
         with closing(RayEngine(ray, job, cores, jobs)) as engine:
             yield engine
@@ -57,12 +54,20 @@ def ray_engine(
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterJob:
-    """What the processes of a cluster need: where the files are, and which model to load."""
+    """Which model the processes of a cluster need."""
 
     model: str
     model_sha256: str
     version: str
-    folder: str
+
+
+@dataclass(eq=False)
+class ShardTask:
+    """Texts that are to be encoded, and the task that is at it."""
+
+    documents: list[Document]
+    task: Any = None  # its reference in Ray, once it is begun
+    tries: int = 0
 
 
 class RayEngine:
@@ -73,41 +78,50 @@ class RayEngine:
         # Ray itself keeps to the number of CPUs: a process takes one.
         self._most = jobs if jobs and jobs < cores else sys.maxsize
         self._ray, self._job = ray, job
-        self._encode = ray.remote(num_cpus=1, max_retries=-1)(encode_named_shard)
-        self._waiting: deque[str] = deque()
-        self._running: dict[Any, str] = {}  # shards by the references of their tasks
+        # Tried again here: Ray would do so for ever where memory is short.
+        self._encode = ray.remote(num_cpus=1, max_retries=0)(encode_shard)
+        self._waiting: deque[ShardTask] = deque()
+        self._running: dict[Any, ShardTask] = {}  # by their tasks
 
-    def begin(self, shard: str) -> None:
-        """Start to encode a shard whose texts have been written."""
-        self._waiting.append(shard)
+    def begin(self, documents: Sequence[Document]) -> ShardTask:
+        """Start to encode texts, of which nothing leaves that does not matter."""
+        texts = [Document(id=text.id, topic=text.topic, text=text.text) for text in documents]
+        self._waiting.append(shard := ShardTask(texts))
         self._start()
-
-    def _start(self) -> None:
-        with self._naming_failures():
-            while self._waiting and len(self._running) < self._most:
-                shard = self._waiting.popleft()
-                self._running[self._encode.remote(self._job, shard)] = shard
-
-    def finished(self) -> str:
-        """The next shard whose LEVs have been written; waits for it."""
-        with self._naming_failures():
-            (task,), _ = self._ray.wait([*self._running])
-            problem = self._ray.get(task)
-        shard = self._running.pop(task)
-        self._start()
-        if problem:
-            raise AdHominemError(problem)
         return shard
 
-    @contextmanager
-    def _naming_failures(self) -> Iterator[None]:
-        try:
-            yield
-        except self._ray.exceptions.RayError as error:
-            raise AdHominemError(
-                f"the Ray cluster gave up ({first_line(error)}); start the same command again: "
-                "what is finished is skipped"
-            ) from None
+    def _start(self) -> None:
+        while self._waiting and len(self._running) < self._most:
+            shard = self._waiting.popleft()
+            shard.tries += 1
+            shard.task = self._encode.remote(self._job, shard.documents)
+            self._running[shard.task] = shard
+
+    def result(self, shard: ShardTask) -> Answer:
+        """The LEVs of a shard; waits for them."""
+        while True:
+            try:
+                self._start()
+                while shard.task is None or shard.task in self._running:
+                    (task,), _ = self._ray.wait([*self._running])
+                    del self._running[task]
+                    self._start()
+                answer = self._ray.get(shard.task)
+            except self._ray.exceptions.RayError as error:
+                if shard.tries >= _MOST_TRIES:
+                    raise AdHominemError(
+                        f"the Ray cluster gave up: {_MOST_TRIES} worker processes died with the "
+                        f"same texts, perhaps for lack of memory ({first_line(error)}); run fewer "
+                        "of them on each machine (`ray start --num-cpus`), then start the same "
+                        "command again: what is finished is skipped"
+                    ) from None
+                shard.task = None
+                self._waiting.appendleft(shard)
+                continue
+            if isinstance(answer, str):
+                raise AdHominemError(answer)
+            levs, errors = cast(Answer, answer)
+            return levs.copy(), errors  # or it would stay in the memory that Ray shares
 
     def close(self) -> None:
         """Cancel all tasks; unfinished shards are abandoned."""
@@ -116,8 +130,8 @@ class RayEngine:
                 self._ray.cancel(task, force=True)
 
 
-def encode_named_shard(job: ClusterJob, shard: str) -> str:
-    """Encode a shard on some node of the cluster; the error message, or nothing."""
+def encode_shard(job: ClusterJob, documents: Sequence[Document]) -> Answer | str:
+    """The LEVs of texts, computed on some node of the cluster, or what went wrong there."""
     model = _model_for_job(job)
     if isinstance(model, str):
         return (
@@ -126,10 +140,9 @@ def encode_named_shard(job: ClusterJob, shard: str) -> str:
             "they share"
         )
     try:
-        encode_shard(Path(job.folder), shard, model)
+        return answer_to(model, documents)
     except (AdHominemError, OSError) as error:
         return str(error)
-    return ""
 
 
 @lru_cache(maxsize=1)

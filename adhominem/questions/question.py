@@ -298,12 +298,12 @@ class Question(Options):
     model_help: ClassVar[str] = ""  # of --model, where the question itself names a `model`
     example: ClassVar[Mapping[str, Any]] = {}  # a request of the REST interface
     title: ClassVar[str]  # in the REST interface
+    request: ClassVar[str] = ""  # what its requests are called there; empty: as the class
     result: ClassVar[str]  # what a page's script calls the answer
     doing: ClassVar[str]  # what a form says meanwhile
     # Of a form with the texts of an example; None: it has no example.
     example_settings: ClassVar[Mapping[str, str] | None] = {}
     runs_on: ClassVar[tuple[str, ...]] = ()  # `device` and `jobs`, where they make a difference
-    is_encoded: ClassVar[bool] = True  # or the LEVs of the texts are not asked for
     with_page: ClassVar[Mapping[str, Any]] = {}  # settings, where a page is written
     is_quick: ClassVar[bool] = False  # or a server answers it in the thread for slow work
 
@@ -322,6 +322,10 @@ class Question(Options):
         A server compares those of many requests together: `run.comparison` is then known.
         """
         return None
+
+    def encoded(self) -> list[Document]:
+        """The texts whose LEVs are asked for: a server encodes them before, a few at a time."""
+        return [*self.windows(), *self.documents()]
 
     def windows(self) -> list[Document]:
         """Parts of a text that are encoded, too."""

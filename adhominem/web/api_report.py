@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import fields, replace
 from typing import Annotated, Any, Literal
 
@@ -14,9 +15,17 @@ from adhominem.questions.report.formats import FORMS, form_of
 from adhominem.questions.report.report import MOST_DRAWS
 from adhominem.records import from_json
 from adhominem.verify.sensitivity import DRAWS
-from adhominem.web.api import TwoSides, case_of
-from adhominem.web.schema import JsonRoute, awaited, responses
-from adhominem.web.service import SERVERS, Service
+from adhominem.web.schema import (
+    JsonRoute,
+    Others,
+    Side,
+    Strict,
+    as_exhibits,
+    awaited,
+    responses,
+    unhurried,
+)
+from adhominem.web.service import SERVERS, Case, Service
 
 _STRINGS = {"type": "string"}
 _ITEM = {
@@ -34,6 +43,24 @@ _DETAILS = {  # those of the dataclass, which checks them
     "additionalProperties": False,
     "properties": {field.name: _LISTS.get(field.name, _STRINGS) for field in fields(CaseDetails)},
 }
+
+
+class TwoSides(Strict):
+    """Two sides, each one text, or several by one author, and what they are seen against."""
+
+    first: Side
+    second: Side
+    population: Others = Field(
+        None,
+        description="Texts of the same genre by anybody, 5 or more, none of those compared. Left "
+        "out: the server's, if it has one. An empty list: none.",
+    )
+
+    def case(self) -> Case:
+        """The comparison as the service takes it, without a population."""
+        return Case(
+            first=as_exhibits(self.first, "first"), second=as_exhibits(self.second, "second")
+        )
 
 
 class ReportOnTwoSides(TwoSides):
@@ -84,6 +111,18 @@ _FILES: dict[int | str, dict[str, Any]] = {
     },
     501: {"description": "The server lacks the library for this form."},
 }
+
+
+async def case_of(service: Service, request: Request, sides: TwoSides) -> Case:
+    """The comparison as the service takes it, with its population."""
+    case = await unhurried(len(await request.body()), sides.case)
+    service.check_case(case)
+    # The server's, unless the request has one; an empty list is none.
+    population = service.population if sides.population is None else None
+    if sides.population:
+        texts = await asyncio.to_thread(as_exhibits, sides.population, "population")
+        population = await service.find_population([text.document for text in texts])
+    return replace(case, population=population)
 
 
 def report_router(service: Service) -> APIRouter:

@@ -17,7 +17,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field, create_model
 
 from adhominem.jobs.run import Run
-from adhominem.questions.question import Input, Question, Side, Texts, documents_in, inputs_of
+from adhominem.questions.question import Input, Question, Side, Texts, cost, documents_in, inputs_of
 from adhominem.records import OneOf, Setting, Within, settings_of
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
@@ -38,6 +38,7 @@ from adhominem.web.schema import (
     as_exhibits,
     awaited,
     responses,
+    unhurried,
 )
 from adhominem.web.schema import Side as SideIn
 from adhominem.web.service import SERVERS, Service
@@ -49,11 +50,12 @@ _BEFORE = ("encoding", "population", "reading")  # parts of a run that are done 
 
 def question_router(service: Service, questions: Sequence[type[Question]]) -> APIRouter:
     """A route for each question."""
-    router = APIRouter(route_class=JsonRoute)
+    router, bodies = APIRouter(route_class=JsonRoute), dict[str, type[BaseModel]]()
     for cls in questions:
+        body = bodies.setdefault(cls.request or cls.__name__, body_of(cls))
         router.add_api_route(
             f"/api/{cls.name}",
-            _route(service, cls, body_of(cls)),
+            _route(service, cls, body),
             methods=["POST"],
             responses=responses(result_of(cls)),
             summary=cls.title,
@@ -84,7 +86,11 @@ def body_of(cls: type[Question]) -> type[BaseModel]:
         kind = setting.kind if setting.default is not None else setting.kind | None
         fields[setting.name] = (kind, _field(setting))
     body: type[BaseModel] = create_model(
-        cls.__name__, __base__=Strict, __module__=__name__, __doc__=_help(cls), **fields
+        cls.request or cls.__name__,
+        __base__=Strict,
+        __module__=__name__,
+        __doc__=_help(cls),
+        **fields,
     )
     body.model_config["json_schema_extra"] = {"examples": [dict(cls.example)]}
     body.model_rebuild(force=True)
@@ -182,14 +188,8 @@ def _corpus(texts: Sequence[AuthoredText]) -> Texts:
 
 async def ask(service: Service, question: Question, on_progress: Progress = no_progress) -> Any:
     """The answer to a question, if it is within the limits."""
-    await asyncio.to_thread(_check, service, question)
-    windows = await asyncio.to_thread(question.windows)
-    most = service.limits.population_characters
-    service.check(windows, most, "the windows, which overlap")
-    documents = [*windows, *question.documents()] if question.is_encoded else []
-    work = question.work()
-    if servers_own(type(question), service) and service.searcher is not None:
-        work += len(service.searcher.store) // _INDEXED_PER_CHARACTER
+    work = await unhurried(cost(question.documents()), _check, service, question)
+    documents = question.encoded()
 
     def finish(verifier: Verifier, tell: Progress, comparison: ComparedSides | None) -> Any:
         return question.answer(verifier.keeping(), Run(_watch(tell), comparison=comparison))
@@ -204,8 +204,8 @@ async def ask(service: Service, question: Question, on_progress: Progress = no_p
     )
 
 
-def _check(service: Service, question: Question) -> None:
-    """Refuse more texts, longer ones and more parts of a text than the limits allow."""
+def _check(service: Service, question: Question) -> int:
+    """The work of a question; refused if its texts or their parts are beyond the limits."""
     limits, compared = service.limits, list[Document]()
     for name, note in inputs_of(type(question)).items():
         value, kind = getattr(question, name), note.kind
@@ -233,6 +233,11 @@ def _check(service: Service, question: Question) -> None:
             f"about {question.parts():,} windows; expected at most {limits.population_texts:,}: "
             "send an excerpt, or take a larger step"
         )
+    service.check(question.windows(), limits.population_characters, "the windows, which overlap")
+    work = question.work()
+    if service.searcher is not None and servers_own(type(question), service):
+        work += len(service.searcher.store) // _INDEXED_PER_CHARACTER
+    return work
 
 
 def _watch(tell: Progress) -> Watch:
@@ -257,9 +262,10 @@ def _watch(tell: Progress) -> Watch:
 def _route(service: Service, cls: type[Question], body: type[BaseModel]) -> Callable[..., Any]:
     async def route(request: Request, asked: Any) -> Response:
         async def work(on_progress: Progress) -> Any:
-            question = await asyncio.to_thread(question_in, cls, asked, service)
+            size = len(await request.body())
+            question = await unhurried(size, question_in, cls, asked, service)
             result = await ask(service, question, on_progress)
-            return await asyncio.to_thread(result.to_json)
+            return result.to_json() if cls.is_quick else await asyncio.to_thread(result.to_json)
 
         async def tell_all(tell: Tell) -> None:
             async with service.in_time():
@@ -268,7 +274,7 @@ def _route(service: Service, cls: type[Question], body: type[BaseModel]) -> Call
         if LINES in request.headers.get("accept", ""):
             return EventLines(tell_all)
         result = await awaited(service, request, work(no_progress))
-        data = await asyncio.to_thread(json_bytes, result)
+        data = json_bytes(result) if cls.is_quick else await asyncio.to_thread(json_bytes, result)
         return Response(data, media_type="application/json")
 
     route.__annotations__["asked"] = body

@@ -69,9 +69,10 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _refuse)
     app.add_exception_handler(HTTPException, _refuse)
     app.add_exception_handler(AdHominemError, _refuse)
-    app.include_router(api_router(service))
     questions = [question_of(tab[1:]) for tab in tabs_of(service) if tab != "/"]
-    app.include_router(question_router(service, questions))
+    both = [question_of(name) for name in ("verify", "explain")]
+    app.include_router(question_router(service, [*both, *questions]))
+    app.include_router(api_router(service))
     app.include_router(report_router(service))
     reader = FileReader(service.limits)
     _add_form(app, "/", Comparer(service, access, reader))

@@ -23,7 +23,7 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.sensitivity import Influence, influences
-from adhominem.verify.verification import ComparedSides, Verification
+from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load
 from adhominem.web.batching import (
     LONG_TEXT,
@@ -161,21 +161,6 @@ class Service:
                 f"the answer took longer than {self.limits.seconds:g} s, and was given up; send "
                 "fewer or shorter texts, or start the server with a larger --timeout",
             ) from None
-
-    async def verify(self, case: Case, on_progress: Progress = no_progress) -> Verification:
-        """What `Verifier.verify` says of a case."""
-        self.check(case.documents, self.limits.characters, "the texts")
-
-        def finish(verifier: Verifier, _: Any, comparison: ComparedSides | None) -> Verification:
-            assert comparison is not None
-            return verifier.judge(comparison, case.prior_same_author, case.delta)
-
-        return await self._encoded(
-            case.documents,
-            finish,
-            on_progress,
-            (case.first, case.second, case.population),
-        )
 
     async def look(self, case: Case, on_progress: Progress = no_progress) -> Looked:
         """The same, with what is shown beside it."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -26,10 +27,10 @@ from adhominem.errors import (
     OptionError,
 )
 from adhominem.index import build
-from adhominem.jobs import engines as encoding
 from adhominem.jobs import ray_engine, workers
-from adhominem.jobs.engines import Sharded, encode_shard, encoder_on
+from adhominem.jobs.engines import Sharded, encoder_on
 from adhominem.jobs.ray_engine import ClusterJob, RayEngine
+from adhominem.jobs.workers import Answer, answer_to
 from adhominem.questions.predict import files as predict_module
 
 ROWS = rich_rows("letters", 10, 4, "-shards-")
@@ -51,41 +52,40 @@ class StoppedError(Exception):
 
 
 class Nearby:
-    """An engine in this process, which finishes the latest shard first."""
+    """An engine in this process."""
 
     ahead = 3
 
     def __init__(self, model: Path, folder: Path, most: int) -> None:
         self._verifier, self._folder, self._most = load(model), folder, most
-        self._waiting: list[str] = []
-        self.done: list[str] = []
-        self.most_waiting = self.most_files = 0
+        self._waiting: list[Sequence[Document]] = []
+        self.done = self.most_waiting = self.most_files = 0
 
-    def begin(self, shard: str) -> None:
-        self._waiting.append(shard)
+    def begin(self, documents: Sequence[Document]) -> Sequence[Document]:
+        self._waiting.append(documents)
         self.most_waiting = max(self.most_waiting, len(self._waiting))
+        return documents
 
-    def finished(self) -> str:
-        if len(self.done) == self._most:
+    def result(self, shard: Sequence[Document]) -> Answer:
+        if self.done == self._most:
             raise StoppedError
-        shard = self._waiting.pop()
-        encode_shard(self._folder, shard, self._verifier)
-        self.done.append(shard)
-        files = len(list(self._folder.glob("*.levs.safetensors")))
+        self._waiting.remove(shard)
+        self.done += 1
+        files = len(list(self._folder.rglob("*.levs.safetensors")))
         self.most_files = max(self.most_files, files)
-        return shard
+        return answer_to(self._verifier, shard)
 
 
 @pytest.fixture
-def engines(monkeypatch: pytest.MonkeyPatch) -> list[Nearby]:
+def engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Nearby]:
     """The engines that stood in for Ray, one for each run, with few texts in a shard."""
     monkeypatch.setattr(workers, "_BATCH", 4)
     monkeypatch.setattr(predict_module, "_CASES_AT_ONCE", 3)
     started: list[Nearby] = []
 
     @contextmanager
-    def stand_in(model: Path, verifier: Any, jobs: int | None, folder: Path) -> Iterator[Nearby]:
-        started.append(Nearby(model, folder, jobs or 1_000_000))
+    def stand_in(model: Path, verifier: Any, jobs: int | None) -> Iterator[Nearby]:
+        started.append(Nearby(model, tmp_path, jobs or 1_000_000))
         yield started[-1]
 
     monkeypatch.setattr(ray_engine, "ray_engine", stand_in)
@@ -146,7 +146,7 @@ def test_another_engine_gives_the_same_bytes_and_lists_the_same_as_skipped(
         results.append((bytes_in(output), told["skipped"]))
     assert results[0] == results[1]
     assert len(results[0][1]) == (1 if command == "predict" else 2)
-    assert len(engines[0].done) >= 8
+    assert engines[0].done >= 8
     assert engines[0].most_waiting == 4  # three are begun while the first is waited for
 
 
@@ -166,15 +166,11 @@ def test_a_run_that_was_stopped_goes_on_with_what_is_finished(
     with pytest.raises(StoppedError):
         run(*call, "--jobs", 5)
     folder = tmp_path / f"{output.name}.shards"
-    kept = {file.name.split(".")[0] for file in folder.iterdir()}
-    assert kept == set(engines[0].done)
-    assert all(file.name.endswith(".levs.safetensors") for file in folder.iterdir())
+    assert len(list(folder.glob("*.levs.safetensors"))) == len(list(folder.iterdir())) == 5
     run(*call, status=3)
-    assert len(engines[0].done) == 5
-    assert not kept & set(engines[1].done)
     assert not folder.exists()
     run(*call[:3], f"{output.with_name('again' + output.suffix)}", *call[4:], status=3)
-    assert set(engines[2].done) == kept | set(engines[1].done)
+    assert engines[2].done == engines[1].done + 5
 
 
 def test_of_a_changed_input_only_the_changed_shards_are_encoded_again(
@@ -186,7 +182,7 @@ def test_of_a_changed_input_only_the_changed_shards_are_encoded_again(
     texts.write_text(texts.read_text("utf-8").replace(ROWS[1]["text"], "Another text!"), "utf-8")
     run(*call, status=3)
     changed = 1
-    assert len(engines[1].done) == 11 - 6 + changed
+    assert engines[1].done == 11 - 6 + changed
 
 
 def test_an_index_needs_no_shard_any_longer_that_is_written_in_it(
@@ -200,7 +196,7 @@ def test_an_index_needs_no_shard_any_longer_that_is_written_in_it(
     output = tmp_path / "index"
     call = ["index", texts, "-o", output, "--model", model, "--engine", "ray"]
     assert run(*call, "--trials", 0, status=3)["added"] == len(ROWS)
-    assert len(engines[0].done) == 11
+    assert engines[0].done == 11
     assert engines[0].most_files <= Nearby.ahead + 3
 
 
@@ -236,34 +232,18 @@ def test_a_damaged_shard_is_named(model: Path, tmp_path: Path) -> None:
         list(encode(documents("Some words.")))
 
 
-def test_a_shard_with_which_workers_die_is_given_up_at_last(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encode = Sharded(engine := Nearby(model, tmp_path, 9), tmp_path, load(model))
-    waiting = encode(documents("Some words."))
-    monkeypatch.setattr(encoding, "answer_to", lambda *details: 1 / 0)
-    (shard,) = engine._waiting
-    for _ in range(5):
-        with pytest.raises(ZeroDivisionError):
-            encode_shard(tmp_path, shard, load(model))
-    with pytest.raises(AdHominemError, match="was given up: 5 worker processes died with it"):
-        list(waiting)
-
-
 @pytest.fixture
-def job(model: Path, tmp_path: Path) -> ClusterJob:
+def job(model: Path) -> ClusterJob:
     return ClusterJob(
         model=str(model),
         model_sha256=load(model).sha256,
         version=__version__,
-        folder=str(tmp_path),
     )
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({}, "cannot read the texts in .*; put the output on storage that all machines"),
         ({"model": "/no/model"}, "cannot take part: it cannot read the model /no/model"),
         ({"model_sha256": "0"}, "cannot take part: it has another model under the name"),
         ({"version": "0.0"}, rf"it has version {__version__} of adhominem, not 0\.0; install"),
@@ -273,9 +253,14 @@ def test_a_machine_that_cannot_take_part_says_why(
     change: dict[str, str], problem: str, job: ClusterJob
 ) -> None:
     engine = RayEngine(_FakeRay, ClusterJob(**{**vars(job), **change}), 1)
-    engine.begin("abc")
     with pytest.raises(AdHominemError, match=problem):
-        engine.finished()
+        engine.result(engine.begin(documents("abc")))
+
+
+@dataclass(eq=False)
+class _Task:
+    text: str
+    work: Callable[[], Any]
 
 
 class _FakeRay:
@@ -283,16 +268,17 @@ class _FakeRay:
 
     ran: ClassVar[list[str]] = []
     cancelled: ClassVar[list[Any]] = []
+    dying = 0  # tasks, the first ones
 
     class exceptions:  # noqa: N801
         RayError = ConnectionError
 
     @staticmethod
     def remote(**options: Any) -> Any:
-        def made(work: Callable[[ClusterJob, str], str]) -> Any:
-            def run(job: ClusterJob, shard: str) -> tuple[str]:
-                _FakeRay.ran.append(shard)
-                return (work(job, shard),)
+        def made(work: Callable[..., Any]) -> Any:
+            def run(job: ClusterJob, texts: list[Document]) -> Any:
+                _FakeRay.ran.append(texts[0].text)
+                return _Task(texts[0].text, lambda: work(job, texts))
 
             return SimpleNamespace(remote=run)
 
@@ -303,43 +289,52 @@ class _FakeRay:
         return tasks[:1], tasks[1:]
 
     @staticmethod
-    def get(task: tuple[str]) -> str:
-        return task[0]
+    def get(task: Any) -> Any:
+        if len(_FakeRay.ran) <= _FakeRay.dying:
+            raise ConnectionError("a worker died")
+        return task.work()
 
     @staticmethod
     def cancel(task: Any, force: bool) -> None:
-        _FakeRay.cancelled.append(task)
+        _FakeRay.cancelled.append(task.text)
 
 
-def test_a_cluster_that_gives_up_says_what_to_do(
-    job: ClusterJob, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> type[_FakeRay]:
+    monkeypatch.setattr(_FakeRay, "ran", [])
+    monkeypatch.setattr(_FakeRay, "cancelled", [])
+    return _FakeRay
+
+
+def test_texts_with_which_processes_die_are_tried_again_and_given_up_at_last(
+    job: ClusterJob, ray: type[_FakeRay], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(tasks: list[Any]) -> Any:
-        raise ConnectionError("the node died")
-
-    engine = RayEngine(_FakeRay, job, 1)
-    monkeypatch.setattr(_FakeRay, "wait", fail)
-    with pytest.raises(AdHominemError, match=r"gave up.*the node died.*start the same command"):
-        engine.finished()
+    for dying in (4, 5):
+        monkeypatch.setattr(ray, "ran", [])
+        monkeypatch.setattr(ray, "dying", dying)
+        engine = RayEngine(ray, job, 1)
+        shard = engine.begin(documents("Some words."))
+        if dying == 4:
+            levs, (error,) = engine.result(shard)
+            assert (len(levs), error) == (1, None)
+        else:
+            with pytest.raises(AdHominemError, match=r"gave up: 5 worker .*\(a worker died\)"):
+                engine.result(shard)
+        assert ray.ran == ["Some words."] * 5
 
 
 def test_no_more_shards_are_at_work_than_there_are_jobs(
-    job: ClusterJob, monkeypatch: pytest.MonkeyPatch
+    job: ClusterJob, ray: type[_FakeRay], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_FakeRay, "ran", [])
-    monkeypatch.setattr(_FakeRay, "cancelled", [])
-    # Each answer is another object, as references of tasks are.
-    monkeypatch.setattr(_FakeRay, "get", lambda task: "")
-    monkeypatch.setattr(ray_engine, "encode_named_shard", lambda job, shard: shard)
-    engine = RayEngine(_FakeRay, job, cores=8, jobs=2)
+    engine = RayEngine(ray, job, cores=8, jobs=2)
     assert engine.ahead == 8
-    for name in "abcd":
-        engine.begin(name)
-    assert _FakeRay.ran == ["a", "b"]
-    assert [engine.finished(), engine.finished()] == ["a", "b"]
-    assert _FakeRay.ran == ["a", "b", "c", "d"]
+    shards = [engine.begin(documents(text)) for text in "abcd"]
+    assert ray.ran == ["a", "b"]
+    for shard in shards[:2]:
+        engine.result(shard)
+    assert ray.ran == ["a", "b", "c", "d"]
     engine.close()
-    assert _FakeRay.cancelled == [("c",), ("d",)]
+    assert ray.cancelled == ["c", "d"]
 
 
 def test_without_ray_the_extra_is_named(

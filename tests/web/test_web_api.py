@@ -857,10 +857,10 @@ class TestSecrecy:
     ) -> None:
         caplog.set_level(logging.DEBUG)
 
-        async def fail(*arguments: object) -> None:
+        async def fail(*arguments: object, **more: object) -> None:
             raise KeyError(f"{SECRET} in a message")
 
-        monkeypatch.setattr(service, "verify", fail)
+        monkeypatch.setattr(service, "work", fail)
         monkeypatch.setattr(service, "look", fail)
         payload = {"first": GARDEN, "second": BICYCLE}
         kind, message = refusal(client.post("/api/verify", json=payload), 500)

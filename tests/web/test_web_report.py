@@ -57,7 +57,11 @@ def test_each_form_is_a_report_that_can_be_checked(
     (path := tmp_path / f"report.{form}").write_bytes(answer.content)
     made = read_report(path).report
     assert isinstance(made, Report)
-    assert (made.case, made.examiner, made.settings.annex) == ("17 C", "A. Example", "none")
+    assert (made.details.case, made.details.examiner, made.settings.annex) == (
+        "17 C",
+        "A. Example",
+        "none",
+    )
     assert made.details.items[0].reference == "Q1"
     assert made.probability_same_author is None
     sides = (exhibits_of(GARDEN, "first"), exhibits_of(RAILWAY, "second"))

@@ -20,7 +20,7 @@ from adhominem.questions.question import (
     cost,
 )
 from adhominem.records import Offered, Within, settings_of
-from adhominem.text.files import name_of
+from adhominem.text.files import Document, name_of
 from adhominem.verify.verifier import Verifier
 
 _TIMES_COUNTED = 6  # that habits go through a text, about: slower than encoding
@@ -40,7 +40,6 @@ class WhatDiffers(ContrastOptions, Question):
     result: ClassVar[str] = "contrast"
     doing: ClassVar[str] = "Counting habits"
     example_settings: ClassVar[Mapping[str, str] | None] = {"slice": "100"}
-    is_encoded: ClassVar[bool] = False  # habits are counted
     usage: ClassVar[str] = """
     FIRST and SECOND are files, or folders of one person's texts; without SECOND, FIRST is
     contrasted with the population.
@@ -69,6 +68,10 @@ class WhatDiffers(ContrastOptions, Question):
         ),
     ] = field(default=Texts())
     seed: Annotated[int, Within(0), Offered(to=("command",)), "Repeats a run."] = 0
+
+    def encoded(self) -> list[Document]:
+        """None: habits are counted."""
+        return []
 
     def work(self) -> int:
         """Habits are counted several times."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 from adhominem.errors import OptionError
 from adhominem.jobs.run import Run
 from adhominem.questions.question import (
+    EXAMPLE_TEXTS,
     Input,
     Output,
     OwnScale,
@@ -18,12 +19,17 @@ from adhominem.questions.question import (
     Side,
     Texts,
     answer_files,
+    cost,
 )
 from adhominem.records import Offered, OneOf, Within
+from adhominem.score.population import Population
+from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 
+_TIMES_READ = 20  # that an explanation goes through its texts, about
 _BY_ENDING = {".html": "html", ".htm": "html", ".txt": "terminal"}
 
 
@@ -50,7 +56,18 @@ def check_sides(values: Mapping[str, Any]) -> None:
 class OfTwoSides(Question):
     """Two sides, and the prior that belongs to the case."""
 
+    request: ClassVar[str] = "Comparison"
     runs_on: ClassVar[tuple[str, ...]] = ("device",)
+    example: ClassVar[Mapping[str, Any]] = {
+        "first": {"text": EXAMPLE_TEXTS["Anne"][0], "name": "disputed letter"},
+        "second": [
+            {"text": EXAMPLE_TEXTS["Ben"][0], "name": "known letter 1"},
+            {"text": EXAMPLE_TEXTS["Ben"][1], "name": "note"},
+        ],
+        "prior_same_author": 0.1,
+        "delta": 0.125,
+        "population": [f"Text {number} of the same genre." for number in range(1, 6)],
+    }
 
     first: ComparedSide
     second: ComparedSide
@@ -70,21 +87,19 @@ class OfTwoSides(Question):
         super().check(values)
         check_sides(values)
 
-    def _settings(self, verifier: Verifier, run: Run) -> dict[str, Any]:
-        return {
-            "population": self.population.relevant(verifier, run),
-            "prior_same_author": self.prior_same_author,
-            "delta": self.delta,
-            "scale": self.scale,
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
 class SameWriter(OfTwoSides):
-    """Were two texts written by the same person, and how strong is the evidence?"""
+    """Were two texts written by the same person, and how strong is the evidence?
+
+    A Bayes factor is not a verdict: it says how much more probable the texts are if one person
+    wrote both sides than if two did. The probability holds for the prior that is given beside it.
+    """
 
     name: ClassVar[str] = "verify"
+    title: ClassVar[str] = "Compare two sides"
     output: ClassVar[Output | None] = None
+    is_quick: ClassVar[bool] = True
     usage: ClassVar[str] = """
     FIRST and SECOND are files (.txt, .docx, .pdf, .odt), folders with several texts by one
     author, or - for standard input.
@@ -94,9 +109,18 @@ class SameWriter(OfTwoSides):
         adhominem verify letter.txt known-letters/ --population other-letters/ --prior 0.1
     """
 
+    def sides(self) -> tuple[Sequence[Exhibit], Sequence[Exhibit], Population | None] | None:
+        """The two sides, unless their population is still to be encoded."""
+        if self.population.documents:
+            return None
+        return self.first.texts, self.second.texts, self.population.population
+
     def answer(self, verifier: Verifier, run: Run) -> Verification:
         """The Bayes factor of the two sides, and what follows from it by the prior."""
-        return verifier.verify(self.first.texts, self.second.texts, **self._settings(verifier, run))
+        comparison = run.comparison or verifier.compare(
+            self.first.texts, self.second.texts, self.population.relevant(verifier, run)
+        )
+        return verifier.judge(comparison, self.prior_same_author, self.delta, self.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +128,8 @@ class WhatSpeaks(OfTwoSides):
     """Show where the model looked, and what speaks for or against one author."""
 
     name: ClassVar[str] = "explain"
+    title: ClassVar[str] = "Compare, and say why"
+    explain: ClassVar[bool] = True
     output: ClassVar[Output | None] = Output(
         "The file to write: .html or .txt.  [default: the terminal]", endings=()
     )
@@ -137,16 +163,27 @@ class WhatSpeaks(OfTwoSides):
 
         return EXPLAINED
 
+    def encoded(self) -> list[Document]:
+        """The population: an explanation encodes what it explains by itself."""
+        return list(self.population.documents)
+
+    def work(self) -> int:
+        """The texts are read many times."""
+        return _TIMES_READ * cost([*self.first.documents, *self.second.documents])
+
     def answer(self, verifier: Verifier, run: Run) -> Explanation:
         """The same with what each passage and each n-gram contributes."""
-        settings = self._settings(verifier, run)
+        population = self.population.relevant(verifier, run)
         with run.watch("explaining", unit="share") as on_progress:
             return explain_texts(
                 verifier,
                 self.first.texts,
                 self.second.texts,
                 on_progress=on_progress,
-                **settings,
+                population=population,
+                prior_same_author=self.prior_same_author,
+                delta=self.delta,
+                scale=self.scale,
             )
 
     def written(self, result: Explanation, path: Path) -> str:
