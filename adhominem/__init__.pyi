@@ -90,12 +90,12 @@ from adhominem.text.vocabulary import Vocabulary as Vocabulary
 from adhominem.text.vocabulary import VocabularyOptions as VocabularyOptions
 from adhominem.text.vocabulary import WindowOptions as WindowOptions
 from adhominem.training.calibrate import calibrate_model as calibrate_model
-from adhominem.training.files import make_ensemble as make_ensemble
-from adhominem.training.files import train as train
-from adhominem.training.files import train_files as train_files
+from adhominem.training.ensemble import make_ensemble as make_ensemble
 from adhominem.training.teach import learn_genres as learn_genres
 from adhominem.training.teach import learn_machine_look as learn_machine_look
 from adhominem.training.teach import learn_prose as learn_prose
+from adhominem.training.train import train as train
+from adhominem.training.train import train_files as train_files
 from adhominem.training.twin import calibrate_by_twin as calibrate_by_twin
 from adhominem.verify.explanation import Explanation as Explanation
 from adhominem.verify.explanation import explain_texts as explain_texts

@@ -27,9 +27,9 @@ from adhominem.records import strict_json, to_json, with_schema
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from adhominem.jobs.run import Unit
     from adhominem.questions.question import Page, Styled
     from adhominem.questions.question import Table as TableOfLines
-    from adhominem.text.readers import Unit
     from adhominem.verify.cautions import Caution
 
 _MOST_SHOWN = 20  # of warnings, and of skipped rows
@@ -228,7 +228,7 @@ def print_lines(lines: Iterable[str | Styled | TableOfLines]) -> None:
     """A result for people: lines and tables."""
     from adhominem.questions.question import Styled
 
-    for line in lines:
+    for line in list(lines):
         if isinstance(line, str):
             say(line)
         elif isinstance(line, Styled):

@@ -17,9 +17,9 @@ import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.jobs.run import Corpora, Watch, reading, unwatched
 from adhominem.paper.runtime import NetworkOutput
 from adhominem.statistics import student_quantile
-from adhominem.text.readers import Corpora, Watch, reading, unwatched
 from adhominem.verify.verifier import load
 
 # For each word: its tokens, its documents, its attention, the attention its frequency explains and,

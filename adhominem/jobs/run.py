@@ -17,7 +17,13 @@ from adhominem.pairs.passages import without_recurring
 from adhominem.score.population import Population
 from adhominem.text.files import Document, note_input, real_path
 from adhominem.text.pan import Pair
-from adhominem.text.readers import Watch, read_documents, read_pairs, unwatched
+from adhominem.text.readers import Corpora as Corpora
+from adhominem.text.readers import Unit as Unit
+from adhominem.text.readers import Watch as Watch
+from adhominem.text.readers import open_corpora as open_corpora
+from adhominem.text.readers import read_documents, read_pairs
+from adhominem.text.readers import reading as reading
+from adhominem.text.readers import unwatched as unwatched
 from adhominem.verify.verification import ComparedSides
 from adhominem.verify.verifier import Verifier
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import FloatArray
 from adhominem.errors import ModelError, OptionError
 from adhominem.model.layout import GENERATION, LAYOUT, VALIDATION, ModelFile
 from adhominem.records import parsed_json
@@ -208,6 +209,12 @@ def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
             raise ValueError(f"{name} has values that are neither true nor false")
     length = int.from_bytes(data[:8], "little")
     return arrays, json.loads(data[8 : 8 + length]).get("__metadata__") or {}
+
+
+def read_floats(arrays: Arrays, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, FloatArray]:
+    """The numbers of these names; ValueError if their shapes are others."""
+    check_shapes(arrays, {name: ("F32", shape) for name, shape in shapes.items()})
+    return {name: arrays[name].astype(np.float64) for name in shapes}
 
 
 def check_shapes(arrays: Arrays, expected: Shapes) -> None:

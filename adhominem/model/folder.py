@@ -11,11 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from adhominem.errors import ModelError, OptionError
 from adhominem.model import layout
-from adhominem.model.files import ModelFiles, check_shapes, damaged, is_sha256, reading
+from adhominem.model.files import ModelFiles, damaged, is_sha256, read_floats, reading
 from adhominem.model.layout import ModelFile
 from adhominem.model.member import AnyModel, read_description, read_model
 from adhominem.records import from_json
@@ -280,6 +278,5 @@ def read_machine_look(folder: Path | ModelFiles) -> MachineLook | None:
     with reading(files.folder, layout.MACHINE.name, "make it again with `adhominem machine`"):
         arrays, _ = files.tensors(layout.MACHINE)
         size = arrays["weights"].size if "weights" in arrays else 0
-        check_shapes(arrays, {"weights": ("F32", (size,)), "constant": ("F32", (1,))})
-        weights, constant = (arrays[name].astype(np.float64) for name in ("weights", "constant"))
-        return MachineLook(weights, float(constant[0]))
+        numbers = read_floats(arrays, {"weights": (size,), "constant": (1,)})
+        return MachineLook(numbers["weights"], float(numbers["constant"][0]))

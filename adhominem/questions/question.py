@@ -23,7 +23,7 @@ from markupsafe import Markup
 
 import adhominem
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs.run import MOST_TEXTS, Run, distinct, draw, note_model
+from adhominem.jobs.run import MOST_TEXTS, Run, Watch, distinct, draw, note_model, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.pairs.passages import without_recurring
@@ -33,7 +33,7 @@ from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, read_exhibits
 from adhominem.text.files import Document, check_not_read, name_of, noting_inputs, readable_name
-from adhominem.text.readers import Layout, Watch, find_sources, read_documents, unwatched
+from adhominem.text.readers import Layout, find_sources, read_documents
 from adhominem.text.writing import replaced_file
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier, load

@@ -17,6 +17,7 @@ from adhominem.arrays import BoolArray, FloatArray, Levs
 from adhominem.errors import AdHominemWarning, InputError, OptionError
 from adhominem.evaluation.answers import answers_from
 from adhominem.evaluation.measures import measure
+from adhominem.jobs.run import Watch, unwatched
 from adhominem.jobs.workers import Encode, encoder
 from adhominem.model.calibration import CalibrationReport, Validation, write_calibration
 from adhominem.model.card import calibrated_card, read_card
@@ -35,7 +36,6 @@ from adhominem.score.fitting import (
 from adhominem.score.members import MemberScorer
 from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
-from adhominem.text.readers import Watch, unwatched
 from adhominem.text.writing import locked
 from adhominem.training.simulate import (
     CaseMaker,

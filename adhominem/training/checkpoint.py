@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -213,7 +214,7 @@ def _damaged(folder: Path, error: Exception) -> CheckpointError:
 
 
 def _write(weights: Weights, path: Path) -> None:
-    """Write the weights; safetensors itself would ignore the umask and restrict the file."""
+    # Not by `save_file`, whose files only their owner can read, whatever the umask.
     write_through(path, save(weights))
 
 
@@ -243,7 +244,12 @@ class Journal:
         self.events: list[Event] = [json.loads(line) for line in written[:lines]]
         with write_whole(self._path) as text:
             text.writelines(f"{json.dumps(event)}\n" for event in self.events)
-        self._board = _board(folder / "tensorboard")
+        self._board: Any = None  # without TensorBoard
+        with suppress(ImportError):
+            from torch.utils.tensorboard import SummaryWriter
+
+            shutil.rmtree(folder / "tensorboard", ignore_errors=True)  # no epoch twice
+            self._board = SummaryWriter(str(folder / "tensorboard"))
         for event in self.events:
             self._draw(event)
 
@@ -264,21 +270,11 @@ class Journal:
             return
         curves = {
             **{f"loss/{name}": value for name, value in event["losses"].items()},
-            **{f"dev AUC/{name}": row[event["measure"]] for name, row in event["dev"].items()},
-            "entropy in nats/between authors": event["between_author_entropy"],
-            "entropy in nats/within an author": event["within_author_entropy"],
-            "learning rate": event["learning_rate"],
+            **{f"dev_AUC/{name}": row[event["measure"]] for name, row in event["dev"].items()},
+            "entropy_in_nats/between_authors": event["between_author_entropy"],
+            "entropy_in_nats/within_an_author": event["within_author_entropy"],
+            "learning_rate": event["learning_rate"],
         }
         for name, value in curves.items():
             self._board.add_scalar(name.replace(" ", "_"), value, event["epoch"] + 1)
         self._board.flush()
-
-
-def _board(folder: Path) -> Any:
-    """A writer of TensorBoard's files, or None if TensorBoard is not installed."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        return None
-    shutil.rmtree(folder, ignore_errors=True)  # drawn again from the log: no epoch twice
-    return SummaryWriter(str(folder))

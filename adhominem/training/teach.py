@@ -13,7 +13,7 @@ import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import EmptyTextError, InputError, OptionError
-from adhominem.jobs.run import draw
+from adhominem.jobs.run import Corpora, Watch, draw, reading, unwatched
 from adhominem.jobs.workers import encode_documents, encoder
 from adhominem.model.calibration import as_file
 from adhominem.model.files import ModelFiles
@@ -25,15 +25,7 @@ from adhominem.score.products import column_means
 from adhominem.score.prose import Prose, ProseSamples
 from adhominem.text.files import Document
 from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
-from adhominem.text.readers import (
-    Corpora,
-    Watch,
-    check_names,
-    find_sources,
-    read_documents,
-    reading,
-    unwatched,
-)
+from adhominem.text.readers import check_names, find_sources, read_documents
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.writing import locked
 from adhominem.verify.verifier import load

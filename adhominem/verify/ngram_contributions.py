@@ -239,11 +239,12 @@ def strongest_groups(
     left = np.flatnonzero(~named)
     strongest = left[np.argsort(-np.abs(contributions[left]), kind="stable")[:most]]
 
-    def telling(at: int) -> tuple[int, bool]:
-        ngram = table.ngram(int(columns[at]))
-        return letters(ngram), ngram.channel == 1
+    ngrams = {at: table.ngram(int(columns[at])) for at in strongest.tolist()}
 
-    order = sorted(strongest.tolist(), key=telling, reverse=True)
+    def telling(at: int) -> tuple[int, bool]:
+        return letters(ngrams[at]), ngrams[at].channel == 1
+
+    order = sorted(ngrams, key=telling, reverse=True)
     return group(occurrences, np.array(order, np.int64)), named
 
 

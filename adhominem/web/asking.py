@@ -16,12 +16,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, Field, create_model
 
-from adhominem.jobs.run import Run
+from adhominem.jobs.run import Run, Unit, Watch
 from adhominem.questions.question import Input, Question, Side, Texts, cost, documents_in, inputs_of
 from adhominem.records import OneOf, Setting, Within, settings_of
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.text.readers import Unit, Watch
 from adhominem.verify.verification import ComparedSides
 from adhominem.verify.verifier import Verifier
 from adhominem.web.batching import Progress, no_progress

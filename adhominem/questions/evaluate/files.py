@@ -17,12 +17,12 @@ from adhominem.evaluation.baselines import run_baseline
 from adhominem.evaluation.figures import Entropies
 from adhominem.evaluation.measures import Evaluation, evaluate
 from adhominem.evaluation.pan import PairScores, summarise
-from adhominem.jobs.run import PairSets, read_pair_sets
+from adhominem.jobs.run import PairSets, Watch, read_pair_sets, unwatched
 from adhominem.questions.evaluate.page import write_evaluation
 from adhominem.questions.predict.files import predict
 from adhominem.text.files import check_not_read, noting_inputs, real_path
 from adhominem.text.pan import Pair
-from adhominem.text.readers import Watch, read_pairs, unwatched
+from adhominem.text.readers import read_pairs
 from adhominem.text.writing import check_output
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import load

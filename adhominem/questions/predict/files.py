@@ -20,7 +20,7 @@ from pathlib import Path
 from adhominem.arrays import BoolArray, Levs, joined
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.engines import encoder_on
-from adhominem.jobs.run import read_population
+from adhominem.jobs.run import Watch, open_corpora, read_population, unwatched
 from adhominem.jobs.workers import EncoderPool, begun_ahead
 from adhominem.questions.predict.partial_answers import (
     Case,
@@ -34,7 +34,6 @@ from adhominem.score.decision import probability_same_author, without_weak_answe
 from adhominem.score.population import Population, distinct_levs
 from adhominem.text.files import COMPRESSIONS, Document, hearing_bytes, noting_inputs, path_of
 from adhominem.text.pan import Pair, pair_rows, problem_rows, with_unique_ids
-from adhominem.text.readers import Watch, open_corpora, unwatched
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
 from adhominem.verify.cautions import Caution, cautions_of_many, no_statement, passages_taken_out

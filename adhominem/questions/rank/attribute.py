@@ -9,7 +9,7 @@ from typing import Any
 import adhominem
 from adhominem.errors import InputError
 from adhominem.evaluation.pan import macro_f1
-from adhominem.jobs.run import Run, note_model
+from adhominem.jobs.run import Run, Watch, note_model, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.question import Side, Texts, as_known, inputs_of
@@ -19,7 +19,6 @@ from adhominem.records import strict_json, with_schema
 from adhominem.text.exhibits import exhibits_of
 from adhominem.text.files import noting_inputs
 from adhominem.text.pan import AttributionProblem, read_attribution_problems
-from adhominem.text.readers import Watch, unwatched
 from adhominem.text.writing import check_output, write_folder
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import load

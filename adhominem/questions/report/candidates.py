@@ -10,15 +10,16 @@ stated priors make a posterior of all. Without a prior there is none: priors are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
 from adhominem.errors import OptionError
+from adhominem.jobs.run import part
 from adhominem.questions.candidates import sort_out
+from adhominem.questions.question import Answer
 from adhominem.questions.rank.evidence import check_prior, posteriors
 from adhominem.questions.report.evidence import LOG_10
 from adhominem.questions.report.report import (
@@ -28,8 +29,7 @@ from adhominem.questions.report.report import (
     make_report,
     report_date,
 )
-from adhominem.records import SCHEMA, from_json, with_schema
-from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
+from adhominem.text.exhibits import SideTexts, exhibits_of
 from adhominem.verify.cautions import Caution, caution, listed
 from adhominem.verify.verifier import Verifier
 
@@ -46,7 +46,7 @@ class Proposition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CandidatesReport:
+class CandidatesReport(Answer):
     """All contents of a report on a case with several candidates."""
 
     propositions: tuple[Proposition, ...]  # in the order in which they were given
@@ -59,10 +59,7 @@ class CandidatesReport:
     def __post_init__(self) -> None:
         if not self.propositions:
             raise OptionError("a report without a proposition; expected one for each candidate")
-        stated = [
-            self.posterior_none,
-            *(proposition.posterior for proposition in self.propositions),
-        ]
+        stated = [self.posterior_none, *(one.posterior for one in self.propositions)]
         if self.prior_none is None and any(value is not None for value in stated):
             raise OptionError("a posterior without its priors; expected both, or the priors alone")
         if self.prior_none is not None:
@@ -75,20 +72,9 @@ class CandidatesReport:
 
     def posterior(self, prior_none: float) -> tuple[list[float], float]:
         """The posteriors of the candidates in order, and of H_0, for any prior of H_0."""
-        factors = [
-            proposition.report.log10_bayes_factor * LOG_10 for proposition in self.propositions
-        ]
+        factors = [one.report.log10_bayes_factor * LOG_10 for one in self.propositions]
         shares, none = posteriors(np.array([factors]), prior_none)
         return shares[0].tolist(), float(none[0])
-
-    def to_json(self) -> dict[str, Any]:
-        """The report without texts as plain lists, numbers and strings, with its schema version."""
-        return with_schema(self)
-
-    @classmethod
-    def from_json(cls, data: Any) -> CandidatesReport:
-        """A report read from what `to_json` returned; anything else raises a RecordError."""
-        return from_json(cls, data, "report", schema=SCHEMA)
 
 
 AnyReport = Report | CandidatesReport
@@ -128,19 +114,21 @@ def make_candidates_report(
     if prior_none is not None:
         check_prior(prior_none)
     texts = {name: exhibits_of(side, name) for name, side in candidates.items()}
-    questioned, sides, cautions = _once(exhibits_of(disputed, "disputed"), texts)
+    documents = {name: [text.document for text in side] for name, side in texts.items()}
+    material = sort_out(exhibits_of(disputed, "disputed"), documents)  # no copies, as in `rank`
     options["date"] = report_date(options.get("date"))
     reports: dict[str, Report] = {}
-    for name, side in sides.items():
+    count = len(material.candidates)
+    for at, name in enumerate(material.candidates):
         reports[name] = make_report(
             verifier,
-            questioned,
-            side,
+            list(material.disputed),
+            material.exhibits(name, texts[name]),
             **options,
             explained=False,
-            on_progress=partial(_report_share, on_progress, len(reports), len(sides)),
+            on_progress=part(on_progress, at / count, (at + 1) / count),
         )
-    cautions += _population_of_some(reports)
+    cautions = [*material.cautions, *_population_of_some(reports)]
     states = all(report.states for report in reports.values())
     states &= not any(caution.blocks_decision for caution in cautions)
     made = CandidatesReport(
@@ -158,23 +146,8 @@ def make_candidates_report(
         return made
     shares, none = made.posterior(prior_none)
     stated = zip(made.propositions, shares, strict=True)
-    propositions = tuple(replace(proposition, posterior=share) for proposition, share in stated)
+    propositions = tuple(replace(one, posterior=share) for one, share in stated)
     return replace(made, propositions=propositions, posterior_none=none)
-
-
-def _report_share(report: Callable[[float], None], done: int, of: int, share: float) -> None:
-    """Report the share of all work done after some candidates and a share of the next one."""
-    report((done + share) / of)
-
-
-def _once(
-    disputed: Sequence[Exhibit], candidates: Mapping[str, Sequence[Exhibit]]
-) -> tuple[list[Exhibit], dict[str, list[Exhibit]], list[Caution]]:
-    """The texts without copies of each other, as in `rank`, and cautions about the copies."""
-    documents = {name: [exhibit.document for exhibit in side] for name, side in candidates.items()}
-    material = sort_out(disputed, documents)
-    sides = {name: material.exhibits(name, candidates[name]) for name in material.candidates}
-    return list(material.disputed), sides, list(material.cautions)
 
 
 def _population_of_some(reports: Mapping[str, Report]) -> list[Caution]:

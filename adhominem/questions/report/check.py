@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from hashlib import sha256
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from adhominem.errors import InputError
 from adhominem.evaluation.study import ValidationStudy
@@ -46,13 +47,14 @@ _NAMES = {
     "population.sensitivity.highest": "highest log10 Bayes factor with parts of the population",
     "interval.low": "lower end of the interval",
     "interval.high": "upper end of the interval",
+    "settings.scale": "verbal scale",
     "probability_same_author": "probability by the prior given",
     "validation.study": "validation study of the examiner's own material",
     "validation.study.sha256": "SHA-256 of the validation study",
 }
 _NOT_COMPARED = {"first", "second", "model", "members"}  # texts by their hashes, models by theirs
-AnyText = TypeVar("AnyText", ReportedText, PopulationText)
-_CAUSES = ("version", "model_sha256", "population")  # listed before their effects
+AnyTexts = Sequence[ReportedText | PopulationText]
+_CAUSES = ("settings", "version", "model_sha256", "population")  # listed before their effects
 
 
 @dataclass(frozen=True)
@@ -178,14 +180,13 @@ def compare_reports(reported: Report, computed: Report) -> list[Difference]:
     if reported.population is not None and computed.population is not None:
         material = reported.population.material, computed.population.material
         differences += _compare_texts(*material, "population")
-    differences += _compare_scales(reported, computed)
     differences += compare_values(_comparable(reported), _comparable(computed), "")
     return differences
 
 
 def _comparable(report: Report) -> dict[str, Any]:
-    data = report.to_json()
-    del data["settings"]["scale"]  # as a whole, and not rung by rung
+    data, scale = report.to_json(), report.settings.scale
+    data["settings"]["scale"] = ", ".join(f"{words} from {start:g}" for start, words in scale)
     data["warnings"] = [warning["message"] for warning in data["warnings"]]
     if data["population"] is not None:
         del data["population"]["material"]  # by their hashes
@@ -212,12 +213,10 @@ def _as_reported(exhibits: Sequence[Exhibit], reported: Sequence[ReportedText]) 
     return [exhibit for _, exhibit in sorted(placed_exhibits, key=lambda placed: placed[0])]
 
 
-def _compare_texts(
-    before: Sequence[AnyText], now: Sequence[AnyText], where: str
-) -> Iterator[Difference]:
+def _compare_texts(before: AnyTexts, now: AnyTexts, where: str) -> Iterator[Difference]:
     """Differences for texts in only one of the lists, or with other counts of words or tokens."""
-    for lacking, new in zip_longest(*_changed(before, now)):
-        yield Difference(f"text of the {where}", _named(lacking), _named(new))
+    for lacking, new in zip_longest(_without(before, now), _without(now, before), fillvalue="none"):
+        yield Difference(f"text of the {where}", lacking, new)
     counted = {text.sha256: text for text in now}
     for text in before:
         for what in ("words", "tokens"):
@@ -228,27 +227,13 @@ def _compare_texts(
                 yield Difference(name, f"{count:,}", f"{count_now:,}")
 
 
-def _changed(before: Sequence[AnyText], now: Sequence[AnyText]) -> tuple[list[AnyText], ...]:
-    """Differences for texts in only one of the lists, by their hashes: files may be renamed."""
-    missing, more = list(before), list(now)
-    for text in before:
-        if same := next((other for other in more if other.sha256 == text.sha256), None):
-            missing.remove(text)
-            more.remove(same)
-    return missing, more
-
-
-def _compare_scales(reported: Report, computed: Report) -> Iterator[Difference]:
-    if reported.settings.scale != computed.settings.scale:
-        before, now = (
-            ", ".join(f"{words} from {start:g}" for start, words in report.settings.scale)
-            for report in (reported, computed)
-        )
-        yield Difference("verbal scale", *_where(before, now))
-
-
-def _named(text: ReportedText | PopulationText | None) -> str:
-    return "none" if text is None else f"{harmless(text.name)} (SHA-256 {text.sha256})"
+def _without(texts: AnyTexts, others: AnyTexts) -> Iterator[str]:
+    """Texts that are not among the others, by their hashes: files may be renamed."""
+    left = Counter(text.sha256 for text in others)
+    for text in texts:
+        left[text.sha256] -= 1
+        if left[text.sha256] < 0:
+            yield f"{harmless(text.name)} (SHA-256 {text.sha256})"
 
 
 def _compare_candidates(reported: CandidatesReport, computed: CandidatesReport) -> list[Difference]:
@@ -287,16 +272,18 @@ def compare_values(reported: Any, computed: Any, name: str) -> Iterator[Differen
     ):
         for at, (one, other) in enumerate(zip(reported, computed, strict=True), start=1):
             yield from compare_values(one, other, f"{name} {at}")
-    elif not _same(reported, computed):
-        yield Difference(
-            _NAMES.get(name, name.replace("_", " ")), _shown(reported), _shown(computed)
-        )
+    elif isinstance(reported, float) and isinstance(computed, float):
+        if abs(reported - computed) > _CLOSE:
+            yield Difference(_named(name), _shown(reported), _shown(computed))
+    elif reported != computed:
+        if isinstance(reported, str) and isinstance(computed, str):
+            yield Difference(_named(name), *_where(reported, computed))
+        else:
+            yield Difference(_named(name), _shown(reported), _shown(computed))
 
 
-def _same(reported: Any, computed: Any) -> bool:
-    if isinstance(reported, float) and isinstance(computed, float):
-        return abs(reported - computed) <= _CLOSE
-    return bool(reported == computed)
+def _named(name: str) -> str:
+    return _NAMES.get(name, name.replace("_", " "))
 
 
 def _shown(value: Any) -> str:
@@ -371,28 +358,21 @@ def _compare_words(document: str, expected: str, what: str) -> Iterator[Differen
 
 
 def _compare_pages(page: str, expected: str) -> Iterator[Difference]:
-    parts = (page.replace("\r\n", "\n").partition(_TEXTS), expected.partition(_TEXTS))
-    (before, _, texts), (expected_before, _, expected_texts) = parts
-    for what, written, now in (
-        ("what the page says", before, expected_before),
-        ("the texts and heat maps of the page", texts, expected_texts),
-    ):
-        if written != now:
-            line, expected_line = next(
-                (line, expected_line)
-                for line, expected_line in zip_longest(
-                    written.split("\n"), now.split("\n"), fillvalue=""
-                )
-                if line != expected_line
-            )
-            yield Difference(what, *_where(line, expected_line))
+    """The first line that differs, before the texts and among them."""
+    parts = zip(
+        page.replace("\r\n", "\n").partition(_TEXTS), expected.partition(_TEXTS), strict=True
+    )
+    whats = ("what the page says", "", "the texts and heat maps of the page")
+    for what, (before, now) in zip(whats, parts, strict=True):
+        lines = zip_longest(before.split("\n"), now.split("\n"), fillvalue="")
+        differing = next((pair for pair in lines if pair[0] != pair[1]), None)
+        if what and differing is not None:
+            yield Difference(what, *_where(*differing))
 
 
 def _where(line: str, expected: str) -> tuple[str, str]:
-    """Two lines, each cut to start a little before the first character that differs."""
-    part = next(
-        (at for at, (a, b) in enumerate(zip(line, expected, strict=False)) if a != b),
-        min(len(line), len(expected)),
-    )
-    begin = max(0, part - _LONGEST // 2)
+    """Two texts; long ones are cut to start a little before the first character that differs."""
+    letters = enumerate(zip_longest(line, expected))
+    part = next((at for at, (one, other) in letters if one != other), 0)
+    begin = max(0, part - _LONGEST // 2) if max(len(line), len(expected)) > _LONGEST else 0
     return f"“{_shown(line[begin:])}”", f"“{_shown(expected[begin:])}”"

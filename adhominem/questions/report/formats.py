@@ -30,7 +30,7 @@ from adhominem.errors import (
 from adhominem.questions.report.candidates import AnyReport, CandidatesReport
 from adhominem.questions.report.document import report_page
 from adhominem.questions.report.report import Report
-from adhominem.records import parsed_json
+from adhominem.records import SCHEMA, from_json, parsed_json
 from adhominem.render.templates import embedded_json
 from adhominem.score.decision import VerbalScale
 from adhominem.text.files import read_bytes, readable
@@ -117,7 +117,7 @@ def read_report(path: str | Path) -> StoredReport:
             path,
         )
     try:
-        return StoredReport(path, _read(parsed_json(contents[0])), data)
+        return StoredReport(path, report_of(parsed_json(contents[0])), data)
     except (ValueError, RecursionError, OptionError) as error:
         raise InputError(
             f"the data of this report are damaged, or of another version ({str(error)[:300]}); "
@@ -126,9 +126,10 @@ def read_report(path: str | Path) -> StoredReport:
         ) from None
 
 
-def _read(data: Any) -> AnyReport:
-    of_candidates = isinstance(data, dict) and "propositions" in data
-    report = (CandidatesReport if of_candidates else Report).from_json(data)
+def report_of(data: Any) -> AnyReport:
+    """The report whose `to_json` returned the data; anything else raises an OptionError."""
+    cls: Any = CandidatesReport if isinstance(data, dict) and "propositions" in data else Report
+    report: AnyReport = from_json(cls, data, "report", schema=SCHEMA)
     VerbalScale(report.settings.scale)
     return report
 

@@ -12,12 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, Unpack
+from typing import Annotated, TypedDict, Unpack
 
 import adhominem
 from adhominem.errors import OptionError
 from adhominem.evaluation.study import ValidationStudy
+from adhominem.jobs.run import part
 from adhominem.model.calibration import Validation
+from adhominem.questions.question import Answer
 from adhominem.questions.report.details import CaseDetails, readable
 from adhominem.questions.report.evidence import (
     LOG_10,
@@ -30,7 +32,7 @@ from adhominem.questions.report.evidence import (
     study_facts_of,
     validation_facts,
 )
-from adhominem.records import SCHEMA, UNWRITTEN, OneOf, from_json, with_schema
+from adhominem.records import UNWRITTEN, OneOf
 from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population, PopulationText
@@ -41,7 +43,6 @@ from adhominem.verify.sensitivity import (
     DRAWS,
     Influence,
     Interval,
-    Sensitivity,
     bootstrap_interval,
     influences,
     population_sensitivity,
@@ -123,7 +124,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class Report(Answer):
     """All contents of a report on two sides."""
 
     details: CaseDetails
@@ -161,15 +162,6 @@ class Report:
             raise OptionError("a probability without its prior; expected both, or the prior alone")
         if prior is not None and not 0 < prior < 1:
             raise OptionError(f"the prior is {prior}; expected it to be above 0 and below 1")
-
-    def to_json(self) -> dict[str, Any]:
-        """The report without texts as plain lists, numbers and strings, with its schema version."""
-        return with_schema(self)
-
-    @classmethod
-    def from_json(cls, data: Any) -> Report:
-        """A report read from what `to_json` returned; anything else raises a RecordError."""
-        return from_json(cls, data, "report", schema=SCHEMA)
 
 
 class ReportOptions(TypedDict, total=False):
@@ -215,13 +207,10 @@ def make_report(
     explanation = None
     if explained:
         explanation = explain_comparison(
-            comparison, verification, lambda share: on_progress(_ALL_BUT_INTERVAL * share)
+            comparison, verification, part(on_progress, 0, _ALL_BUT_INTERVAL)
         )
     interval = bootstrap_interval(
-        comparison,
-        draws=draws,
-        seed=seed,
-        on_progress=lambda share: on_progress(_ALL_BUT_INTERVAL + (1 - _ALL_BUT_INTERVAL) * share),
+        comparison, draws=draws, seed=seed, on_progress=part(on_progress, _ALL_BUT_INTERVAL, 1)
     )
     like, study = like_cases(verifier.validation, comparison, verification.likeness), None
     if validation is not None:
@@ -303,27 +292,24 @@ def _population(
     population = comparison.population
     if population is None or verification.population is None:
         return None
-    sensitivity = population_sensitivity(comparison, seed=seed)
+    parts = population_sensitivity(comparison, seed=seed)
     return ReportedPopulation(
         source=readable(source),
         texts=population.texts,
         sha256=population.sha256,
         used=comparison.used is not None,
         log10_bayes_factor_without=verification.population.log10_bayes_factor_without,
-        sensitivity=None if sensitivity is None else _sensitivity(sensitivity),
+        sensitivity=None
+        if parts is None
+        else ReportedSensitivity(
+            parts=len(parts.log_bayes_factors),
+            texts=parts.texts,
+            left_out=parts.left_out,
+            lowest=parts.log_bayes_factors[0] / LOG_10,
+            median=parts.median / LOG_10,
+            highest=parts.log_bayes_factors[-1] / LOG_10,
+        ),
         material=population.material,
-    )
-
-
-def _sensitivity(sensitivity: Sensitivity) -> ReportedSensitivity:
-    factors = sensitivity.log_bayes_factors
-    return ReportedSensitivity(
-        parts=len(factors),
-        texts=sensitivity.texts,
-        left_out=sensitivity.left_out,
-        lowest=factors[0] / LOG_10,
-        median=sensitivity.median / LOG_10,
-        highest=factors[-1] / LOG_10,
     )
 
 

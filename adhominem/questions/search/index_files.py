@@ -14,11 +14,10 @@ from adhominem.index.files import MANIFEST
 from adhominem.index.milvus import MilvusAddress, fill_collection
 from adhominem.index.searcher import TRIALS, Searcher, measure_chance
 from adhominem.jobs.engines import encoder_on
-from adhominem.jobs.run import note_model
+from adhominem.jobs.run import Corpora, Watch, note_model, reading, unwatched
 from adhominem.jobs.workers import encoded_batches
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.text.files import Document, note_input, open_regular, path_of
-from adhominem.text.readers import Corpora, Watch, reading, unwatched
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
 from adhominem.verify.verifier import load

@@ -24,7 +24,7 @@ from adhominem.questions.report.candidates import (
 )
 from adhominem.questions.report.check import check_report
 from adhominem.questions.report.document import report_page
-from adhominem.questions.report.formats import read_report
+from adhominem.questions.report.formats import read_report, report_of
 from adhominem.questions.report.report import make_report
 from adhominem.verify.cautions import Caution
 
@@ -159,7 +159,7 @@ def test_copies_are_left_out_and_said(verifier: Verifier) -> None:
 
 def test_a_report_reads_back_as_it_was() -> None:
     told = made_up()
-    again = CandidatesReport.from_json(json.loads(json.dumps(told.to_json())))
+    again = report_of(json.loads(json.dumps(told.to_json())))
     assert again.to_json() == told.to_json()
 
 

@@ -21,7 +21,8 @@ from adhominem.errors import InputError, ModelError
 from adhominem.questions.report.ask import check_report_files
 from adhominem.questions.report.check import Difference, check_report
 from adhominem.questions.report.document import report_page
-from adhominem.questions.report.report import Report, make_report
+from adhominem.questions.report.formats import report_of
+from adhominem.questions.report.report import make_report
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, read_exhibits
@@ -139,7 +140,7 @@ def tampered(page: Path, change: Callable[[dict[str, Any]], None], to: Path) -> 
     reported, text = report_in_page(page)
     data = reported.to_json()
     change(data)
-    changed = report_page(Report.from_json(data))
+    changed = report_page(report_of(data))
     shown = changed.partition("</main>")[0]
     rest = text.partition('<section id="texts">')[2].partition("</main>")[0]
     to.write_text(

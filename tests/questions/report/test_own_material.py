@@ -16,6 +16,7 @@ from adhominem import Report, ValidationStudy, Verifier, load, make_report, read
 from adhominem.cli import main
 from adhominem.errors import OptionError
 from adhominem.evaluation.study import MEASURES
+from adhominem.questions.report.formats import report_of
 
 ROWS = made_up_rows(8, 5, "o")
 CASE = [row["text"] for row in made_up_rows(2, 4, "c")]
@@ -102,7 +103,7 @@ def test_the_cases_of_the_study_are_those_that_the_result_is_held_against(
     for measure in MEASURES.values():
         assert f"{measure.title}: " in text
     assert "The conditions of these cases are those of this case" in text
-    assert Report.from_json(made.to_json()) == replace(made, explanation=None, like=None)
+    assert report_of(made.to_json()) == replace(made, explanation=None, like=None)
 
 
 def test_whatever_condition_differs_is_named(verifier: Verifier, worked: Worked) -> None:

@@ -27,6 +27,7 @@ from adhominem.model.folder import read_models
 from adhominem.model.member import make_members
 from adhominem.questions.report.document import report_page
 from adhominem.questions.report.evidence import LOG_10, like_pairs, validation_facts
+from adhominem.questions.report.formats import report_of
 from adhominem.questions.report.report import Report, file_dates, make_report, report_date
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import PopulationText
@@ -364,7 +365,7 @@ def test_each_case_of_the_calibration_is_counted_once(made: Report, folder: Path
 @pytest.mark.parametrize("made", ALL.values(), ids=ALL)
 def test_a_report_as_json_reads_back_as_it_was_without_the_texts(made: Report) -> None:
     told = json.dumps(made.to_json(), allow_nan=False)
-    assert Report.from_json(json.loads(told)) == replace(made, explanation=None, like=None)
+    assert report_of(json.loads(told)) == replace(made, explanation=None, like=None)
     assert "don't think" not in told
 
 
@@ -390,9 +391,9 @@ def test_a_report_as_json_reads_back_as_it_was_without_the_texts(made: Report) -
 )
 def test_data_that_are_no_report_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises((ValueError, OptionError)):
-        Report.from_json({**report().to_json(), **change})
+        report_of({**report().to_json(), **change})
     with pytest.raises(ValueError, match="report is not of schema 1"):
-        Report.from_json([change])
+        report_of([change])
 
 
 def test_a_probability_without_its_prior_cannot_even_be_made() -> None:
