@@ -393,7 +393,7 @@ def _ranking(
 
 
 def _disputed(material: CaseMaterial, levs_of: LevsOf) -> Levs:
-    """(texts, lev_size): those of the disputed texts, of which none can be left out."""
+    """(texts, lev_size): the LEVs of the disputed texts; a text without one is an error."""
     documents = [exhibit.document for exhibit in material.disputed]
     usable, levs = levs_of(documents)
     if len(usable) < len(documents):

@@ -243,7 +243,7 @@ def posteriors(log_bayes_factors: FloatArray, prior_none: float) -> tuple[FloatA
 def is_any(posterior_none: FloatArray) -> BoolArray:
     """(cases,): whether it is more probable that one of the candidates wrote it than that none did.
 
-    That is asked first, and then which of them: with many candidates, evidence may well point to
+    This is decided first, and then which of them: with many candidates, evidence may well point to
     the candidates and yet not make one of them more probable than all others and none together.
     """
     return np.asarray(posterior_none < 0.5)

@@ -6,13 +6,13 @@ begins with the name of its state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor
 from typing import Any
 
 from markupsafe import Markup
 
-from adhominem.evaluation.palette import INKS
+from adhominem.evaluation.figure_style import INKS
 from adhominem.questions.question import Page, Table
 from adhominem.questions.roll.ask import Rolled
 from adhominem.questions.roll.smoothing import Block, Change, Passage
@@ -188,53 +188,21 @@ def _drawing(rolled: Rolled) -> Markup:
         top, bottom = _CURVES
         return bottom - (value - low) / (high - low) * (bottom - top)
 
-    colours = _colours(rolled)
-    curves = [
-        {
-            "colour": colours[at],
-            "points": [
-                (x(window.word + window.words / 2), y(window.log10_bayes_factors[at]))
-                for window in rolled.windows
-            ],
-        }
-        for at in range(len(rolled.candidates))
-    ]
     return markup(
         "roll.svg",
-        name=rolled.name,
+        rolled=rolled,
+        colours=_colours(rolled),
+        x=x,
+        y=y,
         left=_LEFT,
         right=_RIGHT,
         strip=_STRIP,
         curves_top=_CURVES[0],
         bottom=_CURVES[1],
-        boxes=_strip_boxes(rolled, x, colours),
-        curves=curves,
-        zero=y(0),
         levels=[(y(tick), signed(tick, 0)) for tick in _whole(low, high)],
         ticks=[(x(word), f"{word:,}") for word in _word_ticks(rolled.words)],
-        changes=[x(change.word) for change in rolled.changes],
-        keys=_keys(rolled.states, colours),
+        keys=_keys(rolled.states, _colours(rolled)),
     )
-
-
-def _strip_boxes(
-    rolled: Rolled, x: Callable[[float], float], colours: Sequence[str]
-) -> list[tuple[float, float, float, float, str]]:
-    """A box for each state of each block, one upon the other: x, y, width, height, colour."""
-    top, bottom = _STRIP
-    boxes: list[tuple[float, float, float, float, str]] = []
-    if len(rolled.states) == 1:  # there is nothing else that could be probable
-        return boxes
-    for block in rolled.blocks:
-        left, right, at = x(block.word), x(block.word + block.words), bottom
-        # Below the others: what is too small to be drawn leaves no gap.
-        boxes.append((left, top, right - left + 0.5, bottom - top, colours[block.state]))
-        for state, value in enumerate(block.probabilities):
-            height = value * (bottom - top)
-            at -= height
-            if height >= 0.1:  # less could not be seen
-                boxes.append((left, at, right - left + 0.5, height, colours[state]))
-    return boxes
 
 
 def _keys(states: Sequence[str], colours: Sequence[str]) -> list[tuple[float, float, str, str]]:

@@ -139,7 +139,7 @@ def find_styles(
 ) -> list[tuple[int, ...]]:
     """The windows (windows, lev_size), which do not overlap, by style; the first style first.
 
-    A window has so many `words`, and from one change to the next it is `passage` words on average.
+    A window has about as many `words`; a style changes every `passage` words on average.
     """
     if len(levs) < 2:
         return [tuple(range(len(levs)))]
