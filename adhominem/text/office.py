@@ -224,7 +224,6 @@ class _XmlText:
         """Letters in the innermost element."""
 
     def new_paragraph(self) -> list[str]:
-        """Begin a paragraph."""
         self._paragraphs.append([])
         return self._paragraphs[-1]
 
