@@ -269,7 +269,8 @@ class _Relations(_XmlText):
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         is_document = attributes.get("Type", "").endswith("/officeDocument")
-        if self.main_document is None and is_document and name.endswith(" Relationship"):
+        is_relation = name.rpartition(" ")[2] == "Relationship"
+        if self.main_document is None and is_document and is_relation:
             self.main_document = attributes["Target"]
 
 
