@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from adhominem.evaluation.palette import INKS
+from adhominem.evaluation.figure_style import INKS
 from adhominem.questions.question import Page, Table
 from adhominem.questions.roll.ask import Rolled
 from adhominem.questions.roll.smoothing import Block, Change, Passage
