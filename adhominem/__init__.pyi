@@ -15,9 +15,7 @@ from adhominem.index.searcher import Searcher as Searcher
 from adhominem.jobs.attention import attention_of as attention_of
 from adhominem.jobs.corpora import encode as encode
 from adhominem.jobs.corpora import pair_files as pair_files
-from adhominem.jobs.corpora import prepare_files as prepare_files
 from adhominem.jobs.corpora import read_levs as read_levs
-from adhominem.jobs.corpora import split_files as split_files
 from adhominem.model.folder import shipped_models as shipped_models
 from adhominem.ngrams.config import NgramConfig as NgramConfig
 from adhominem.pairs.cases import write_pair_set as write_pair_set
@@ -92,12 +90,12 @@ from adhominem.text.vocabulary import Vocabulary as Vocabulary
 from adhominem.text.vocabulary import VocabularyOptions as VocabularyOptions
 from adhominem.text.vocabulary import WindowOptions as WindowOptions
 from adhominem.training.calibrate import calibrate_model as calibrate_model
-from adhominem.training.files import make_ensemble as make_ensemble
-from adhominem.training.files import train as train
-from adhominem.training.files import train_files as train_files
+from adhominem.training.ensemble import make_ensemble as make_ensemble
 from adhominem.training.teach import learn_genres as learn_genres
 from adhominem.training.teach import learn_machine_look as learn_machine_look
 from adhominem.training.teach import learn_prose as learn_prose
+from adhominem.training.train import train as train
+from adhominem.training.train import train_files as train_files
 from adhominem.training.twin import calibrate_by_twin as calibrate_by_twin
 from adhominem.verify.explanation import Explanation as Explanation
 from adhominem.verify.explanation import explain_texts as explain_texts

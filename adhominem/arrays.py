@@ -23,7 +23,7 @@ BoolArray = npt.NDArray[np.bool_]
 AnyFloats = npt.NDArray[np.floating]
 
 
-class _Table(NDArrayOperatorsMixin):
+class _ArrayLike(NDArrayOperatorsMixin):
     """A table (rows, size) that NumPy treats as an array, and converts to one to compute."""
 
     ndim = 2
@@ -63,7 +63,7 @@ class _Table(NDArrayOperatorsMixin):
         return self.astype(self.dtype if dtype is None else dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        arrays = [np.asarray(given) if isinstance(given, _Table) else given for given in inputs]
+        arrays = [np.asarray(given) if isinstance(given, _ArrayLike) else given for given in inputs]
         return getattr(ufunc, method)(*arrays, **options)
 
     def __getitem__(self, key: Any) -> Any:
@@ -80,7 +80,7 @@ class _Table(NDArrayOperatorsMixin):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SparseRows(_Table):
+class SparseRows(_ArrayLike):
     """Sparse rows (rows, size), in compressed form: only nonzero numbers are stored.
 
     Rows chosen from others share their numbers: only `begins` and `ends` are new.
@@ -199,7 +199,7 @@ Rows = AnyFloats | SparseRows  # (rows, size)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Levs(_Table):
+class Levs(_ArrayLike):
     """The LEVs of documents (documents, lev_size), which NumPy treats as an array.
 
     There is one part for each member of the model and, as the last part, a column that belongs to

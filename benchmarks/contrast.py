@@ -38,7 +38,6 @@ from adhominem.questions.contrast.habits import (
     Counts,
     Rates,
     compare_rates,
-    count_features,
     counting_member,
 )
 from adhominem.verify.ngram_contributions import shown
@@ -97,7 +96,7 @@ def pair_of_authors(
     """By group, how the habits named and those of Zeta do; and which of all features agree."""
     parts = [halves(texts, rng) for texts in (first, second)]
     sides = [parts[0][0], parts[1][0], parts[0][1], parts[1][1]]
-    counts = count_features(counting_member(verifier), sides, SLICE)
+    counts = Counts(counting_member(verifier), sides, SLICE)
     tables = [counts.side(side, by_text=True) for side in range(4)]
     named, later = compare_rates(*tables[:2]), compare_rates(*tables[2:])
     contrasted = contrast_texts(verifier, *sides[:2], options=ContrastOptions(top=top, slice=SLICE))

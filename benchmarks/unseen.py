@@ -40,7 +40,7 @@ from adhominem.score.members import GenreMember
 from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer
 from adhominem.text.corpus import PackedCorpus, is_packed
-from adhominem.training.files import any_preset
+from adhominem.training.train import any_preset
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "none": (),

@@ -341,6 +341,17 @@ def mixed_folder(
     return made_once("mixed", make) / "mixed"
 
 
+@pytest.fixture
+def quick_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer folds and rounds, where it does not matter how good the parameters are."""
+    from adhominem.score import fitting
+    from adhominem.training import calibrate
+
+    monkeypatch.setattr(calibrate, "_FOLDS", 3)  # the fewest
+    monkeypatch.setattr(fitting, "_ROUNDS", 2)
+    monkeypatch.setattr(fitting, "_ROUNDS_MORE", 1)
+
+
 @pytest.fixture(scope="session")
 def letters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """120 letters by 30 people."""

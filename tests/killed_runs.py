@@ -12,7 +12,7 @@ import torch
 
 from adhominem import Config, PackedCorpus, train
 from adhominem.training import checkpoint
-from adhominem.training import files as whole
+from adhominem.training import train as whole
 from adhominem.training import train_network as member
 
 # What is being done when the kill comes, and at which call (or event) of it.

@@ -22,7 +22,7 @@ from adhominem.paper.config import (
     preset,
 )
 from adhominem.text.normalisation import STEPS, Normaliser
-from adhominem.training.files import any_preset
+from adhominem.training.train import any_preset
 
 configs = st.builds(
     Config,

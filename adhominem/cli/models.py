@@ -56,7 +56,7 @@ def train(
     from contextlib import nullcontext
 
     from adhominem.cli import terminal
-    from adhominem.training.files import any_preset, train_files
+    from adhominem.training.train import any_preset, train_files
 
     config = any_preset(preset).with_settings([f"training.seed={seed}", *settings])
     speaks = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the first
@@ -115,7 +115,7 @@ def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) ->
         adhominem ensemble network ngrams -o both --corpus corpus
     """
     from adhominem.cli.terminal import print_json, print_table, watch
-    from adhominem.training.files import make_ensemble
+    from adhominem.training.ensemble import make_ensemble
 
     made = make_ensemble(output=output, about=about or "", **options, watch=watch)
     if as_json:

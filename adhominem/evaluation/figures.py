@@ -19,7 +19,10 @@ from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import InputError
 from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.figure_style import (
+    DIFFERENT,
+    GREY,
     LOG_10,
+    SAME,
     UNIT,
     Canvas,
     house_style,
@@ -33,7 +36,6 @@ from adhominem.evaluation.likelihood_ratio import (
     equal_error_rate,
     reliability,
 )
-from adhominem.evaluation.palette import DIFFERENT, GREY, SAME
 from adhominem.evaluation.pan import auc
 from adhominem.statistics import pool
 from adhominem.text.streams import read_json_lines, stop_or_skip

@@ -88,14 +88,6 @@ class StudyConditions(Options):
     seed: Seed = 0
     resamples: Count = 1000
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.population_size is not None and self.population != "input":
-            raise OptionError(
-                "a population size without the population `input`; expected both, since other "
-                "populations are taken as they are"
-            )
-
 
 @dataclass(frozen=True, kw_only=True)
 class StudyText:

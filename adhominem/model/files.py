@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import FloatArray
 from adhominem.errors import ModelError, OptionError
 from adhominem.model.layout import GENERATION, LAYOUT, VALIDATION, ModelFile
 from adhominem.records import parsed_json
 from adhominem.text.files import path_of, read_files
 
 # The errors that damaged contents cause.
-_DAMAGE = (
+DAMAGE = (
     *(OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
     *(RecursionError, MemoryError, OptionError),
 )
@@ -175,7 +176,7 @@ def reading(folder: Path, name: str, remedy: str = _FETCH) -> Iterator[None]:
     """A context that turns errors about a file's contents into ModelErrors with a remedy."""
     try:
         yield
-    except _DAMAGE as error:
+    except DAMAGE as error:
         message = str(error)
         # A KeyError's message needs its name.
         speaks = isinstance(error, OSError | OptionError | ValueError) and message
@@ -208,6 +209,12 @@ def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
             raise ValueError(f"{name} has values that are neither true nor false")
     length = int.from_bytes(data[:8], "little")
     return arrays, json.loads(data[8 : 8 + length]).get("__metadata__") or {}
+
+
+def read_floats(arrays: Arrays, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, FloatArray]:
+    """The numbers of these names; ValueError if their shapes are others."""
+    check_shapes(arrays, {name: ("F32", shape) for name, shape in shapes.items()})
+    return {name: arrays[name].astype(np.float64) for name in shapes}
 
 
 def check_shapes(arrays: Arrays, expected: Shapes) -> None:

@@ -11,11 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from adhominem.errors import ModelError, OptionError
 from adhominem.model import layout
-from adhominem.model.files import ModelFiles, check_shapes, damaged, is_sha256, reading
+from adhominem.model.files import ModelFiles, damaged, is_sha256, read_floats, reading
 from adhominem.model.layout import ModelFile
 from adhominem.model.member import AnyModel, read_description, read_model
 from adhominem.records import from_json
@@ -113,7 +111,7 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
         models,
         lead,
         calibration,
-        read_genres(files),
+        read_genre_names(files),
         model_hash(files),
         fitted_to is not None and fitted_to != model_hash(files, members=True),
         read_prose(files),
@@ -251,7 +249,7 @@ def validation_name(files: ModelFiles) -> str | None:
     return name
 
 
-def read_genres(folder: Path | ModelFiles) -> dict[str, str]:
+def read_genre_names(folder: Path | ModelFiles) -> dict[str, str]:
     """The description of each genre, by name; empty if the model has none.
 
     Genres are named after the training corpora, which mean nothing to others.
@@ -280,6 +278,5 @@ def read_machine_look(folder: Path | ModelFiles) -> MachineLook | None:
     with reading(files.folder, layout.MACHINE.name, "make it again with `adhominem machine`"):
         arrays, _ = files.tensors(layout.MACHINE)
         size = arrays["weights"].size if "weights" in arrays else 0
-        check_shapes(arrays, {"weights": ("F32", (size,)), "constant": ("F32", (1,))})
-        weights, constant = (arrays[name].astype(np.float64) for name in ("weights", "constant"))
-        return MachineLook(weights, float(constant[0]))
+        numbers = read_floats(arrays, {"weights": (size,), "constant": (1,)})
+        return MachineLook(numbers["weights"], float(numbers["constant"][0]))

@@ -12,7 +12,15 @@ import numpy as np
 from adhominem.arrays import Array32, IntArray
 from adhominem.errors import MissingExtraError, ModelError, OptionError
 from adhominem.model import layout
-from adhominem.model.files import Arrays, ModelFiles, Shapes, check_shapes, damaged, reading
+from adhominem.model.files import (
+    Arrays,
+    ModelFiles,
+    Shapes,
+    check_shapes,
+    damaged,
+    read_floats,
+    reading,
+)
 from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import CHANNELS, NgramTable
@@ -398,12 +406,11 @@ def read_genres(folder: Path | ModelFiles, lev_size: int) -> Genres | None:
         genres = tuple(metadata.get("genres", "").split("\n"))
         if not all(genres) or len(genres) > _MOST_GENRES or len(set(genres)) < len(genres):
             raise ValueError(f"{len(genres)} genres; expected 1 to {_MOST_GENRES:,}, each once")
-        shapes = {"centres": ("F32", (len(genres), lev_size)), "usual": ("F32", (1,))}
-        check_shapes({name: arrays[name] for name in shapes if name in arrays}, shapes)
-        usual = float(arrays["usual"][0])
+        numbers = read_floats(arrays, {"centres": (len(genres), lev_size), "usual": (1,)})
+        usual = float(numbers["usual"][0])
         if usual <= 0:
             raise ValueError(f"its usual distance is {usual}; expected a positive number")
-        return Genres(genres, arrays["centres"].astype(np.float64), usual)
+        return Genres(genres, numbers["centres"], usual)
 
 
 def read_typicality(folder: Path | ModelFiles, lev_size: int) -> Typicality | None:
@@ -413,13 +420,11 @@ def read_typicality(folder: Path | ModelFiles, lev_size: int) -> Typicality | No
         return None
     limits = ("distance_limit", "unknown_limit", "shortest")
     with reading(files.folder, layout.TYPICALITY.name):
-        raw, _ = files.tensors(layout.TYPICALITY)
+        arrays, _ = files.tensors(layout.TYPICALITY)
         shapes = {"lev_mean": (lev_size,), "lev_whitening": (lev_size, lev_size)}
         shapes |= dict.fromkeys(limits, (1,))
-        check_shapes(raw, {name: ("F32", shape) for name, shape in shapes.items()})
-        arrays = {name: raw[name].astype(np.float64) for name in shapes}
-        if arrays["distance_limit"][0] <= 0:
+        numbers = read_floats(arrays, shapes)
+        if numbers["distance_limit"][0] <= 0:
             raise ValueError("its distance_limit is not above 0")
-        return Typicality(
-            arrays["lev_mean"], arrays["lev_whitening"], *(arrays[name][0] for name in limits)
-        )
+        mean, whitening = numbers["lev_mean"], numbers["lev_whitening"]
+        return Typicality(mean, whitening, *(numbers[name][0] for name in limits))

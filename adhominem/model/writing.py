@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from hashlib import sha256
@@ -45,7 +45,7 @@ def write_model(
     card: str,
 ) -> None:
     """Write a network."""
-    _write_arrays(folder / layout.WEIGHTS.name, weights)
+    (folder / layout.WEIGHTS.name).write_bytes(_array_file(weights))
     _write_json(folder / layout.TOKENIZER.name, _tokenizer_json(vocabulary))
     more = {"config": config.to_json(), "characters": list(vocabulary.characters)}
     _describe(folder, layout.NETWORK, more, scores, card)
@@ -63,7 +63,7 @@ def write_ngram_model(
     """Write an n-gram model."""
     strings = {name: list(getattr(table, name)) for name in STRINGS}
     codes = {name: getattr(table, name).astype(np.int32) for name in BIGRAMS}
-    _write_arrays(folder / layout.WEIGHTS.name, {**weights, **codes})
+    (folder / layout.WEIGHTS.name).write_bytes(_array_file({**weights, **codes}))
     ngrams = {"longest": table.longest, "unmasked": table.unmasked, **strings}
     _write_json(folder / layout.NGRAM_LIST.name, ngrams, indent=None)
     _describe(folder, layout.NGRAMS, {"config": config.to_json()}, scores, card)
@@ -90,11 +90,7 @@ def write_genres(folder: Path, genres: Genres) -> None:
 
 def genres_file(genres: Genres) -> bytes:
     """The bytes of a model's file of genres."""
-    from safetensors.numpy import save
-
-    usual = np.array([genres.usual], np.float32)
-    arrays = {"centres": genres.centres.astype(np.float32), "usual": usual}
-    return save(arrays, {"genres": "\n".join(genres.names)})
+    return _floats_of(genres, ("centres", "usual"), {"genres": "\n".join(genres.names)})
 
 
 def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -135,11 +131,8 @@ def _settle(folder: Path) -> dict[str, str]:
 
 def write_typicality(folder: Path, typicality: Typicality) -> None:
     """Write the typicality of the training texts into the model's folder."""
-    arrays = {
-        entry.name: np.atleast_1d(getattr(typicality, entry.name)).astype(np.float32)
-        for entry in fields(typicality)
-    }
-    _write_arrays(folder / layout.TYPICALITY.name, arrays)
+    names = [field.name for field in fields(typicality)]
+    (folder / layout.TYPICALITY.name).write_bytes(_floats_of(typicality, names))
 
 
 def write_prose(folder: Path, prose: Prose) -> None:
@@ -150,11 +143,7 @@ def write_prose(folder: Path, prose: Prose) -> None:
 
 def write_machine_look(folder: Path, look: MachineLook) -> None:
     """Write or replace the detector of texts by machines in the model's folder."""
-    from safetensors.numpy import save
-
-    constant = np.array([look.constant], np.float32)
-    arrays = {"weights": look.weights.astype(np.float32), "constant": constant}
-    replace_files(folder, {layout.MACHINE.name: save(arrays)})
+    replace_files(folder, {layout.MACHINE.name: _floats_of(look, ("weights", "constant"))})
 
 
 def write_training_authors(folder: Path, names: list[str]) -> None:
@@ -193,11 +182,19 @@ def _hash(name: str) -> str:
     return sha256(name.encode("utf-8")).hexdigest()[:16]
 
 
-def _write_arrays(path: Path, arrays: Arrays) -> None:
+def _array_file(arrays: Arrays, metadata: dict[str, str] | None = None) -> bytes:
     from safetensors.numpy import save
 
     # Not by `save_file`, whose files only their owner can read, whatever the umask.
-    path.write_bytes(save(arrays))
+    return save(arrays, metadata)
+
+
+def _floats_of(
+    record: object, names: Iterable[str], metadata: dict[str, str] | None = None
+) -> bytes:
+    """A file of these numbers of a record, which `read_floats` reads."""
+    numbers = {name: np.atleast_1d(getattr(record, name)).astype(np.float32) for name in names}
+    return _array_file(numbers, metadata)
 
 
 def _write_json(path: Path, data: dict[str, Any], indent: int | None = 1) -> None:

@@ -54,7 +54,6 @@ class NgramEncoder:
     def __init__(self, table: NgramTable, weights: Weights, lev_size: int, longest: int) -> None:
         """Make an encoder; texts of more than `longest` tokens are read in parts and averaged."""
         self.lev_size, self.longest, self.table = lev_size, longest, table
-        self._starts = [channel.start for channel in table.channels]
         self.weights = weights["weights"].astype(np.float32)  # (columns,)
         self.projection = weights.get("projection")  # (columns, lev_size), eight bits
         if self.projection is not None:
@@ -109,19 +108,14 @@ class NgramEncoder:
         for begin, end in parts:
             counts = self.counter.count(tokens[begin:end])
             columns = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
-            levels = self._sublinear(columns, counts[None, columns])
-            firsts = np.searchsorted(columns, self._starts)
-            lengths = self._lengths(firsts, levels)[0]
-            sizes = np.diff([*self._starts, len(self.weights)])
-            occurring = np.diff([*firsts, len(columns)])
-            values[columns] += levels[0] / np.repeat(lengths, occurring) / len(parts)
-            alone = 1 / np.sqrt(len(self._starts))  # if alone in its channel
-            unit = np.where(
-                np.repeat(occurring > 0, sizes),
-                self.weights / np.repeat(lengths, sizes).astype(np.float64),
-                alone,
-            )
-            units += unit / len(parts)
+            weighed, lengths = self.weighed(columns, counts[None, columns])
+            values[columns] += weighed[0] / len(parts)
+            for channel, length in zip(self.table.channels, lengths[0].tolist(), strict=True):
+                if counts[channel].any():
+                    unit = self.weights[channel].astype(np.float64) / length
+                else:  # alone in its channel
+                    unit = np.float64(1 / np.sqrt(len(self.table.channels)))
+                units[channel] += unit / len(parts)
         return values, units
 
     def project_back(self, columns: IntArray, lev: FloatArray) -> FloatArray:
@@ -136,34 +130,23 @@ class NgramEncoder:
         parts = max(1, -(-length // self.longest))
         return list(pairwise(np.linspace(0, length, parts + 1).astype(int).tolist()))
 
-    def weighed(self, columns: IntArray, counts: AnyFloats) -> Array32:
+    def weighed(self, columns: IntArray, counts: AnyFloats) -> tuple[Array32, Array32]:
         """Sublinear, weighted values (texts, columns) of length 1, equally divided among channels.
 
-        `columns` are sorted; `counts` (texts, columns) are the n-grams' counts in each text.
+        `columns` are sorted; `counts` (texts, columns) are the n-grams' counts in each text. The
+        values have been divided by the second array (texts, channels).
         """
-        values = self._sublinear(columns, counts)
-        firsts = np.searchsorted(columns, self._starts)
-        lengths = self._lengths(firsts, values)  # (texts, channels)
-        for channel, (begin, end) in enumerate(pairwise([*firsts, len(columns)])):
-            values[:, begin:end] /= lengths[:, channel, None]
-        return values
-
-    def _sublinear(self, columns: IntArray, counts: AnyFloats) -> Array32:
-        """The weighted values (texts, columns): 1 + log(count), or 0 without occurrences."""
         values = np.log(np.maximum(counts, 1), dtype=np.float32)
         values += 1
         values *= counts > 0
         values *= self.weights[columns]
-        return np.asarray(values)
-
-    def _lengths(self, firsts: IntArray, values: Array32) -> Array32:
-        """The divisors (texts, channels) of the values; channels begin at `firsts`."""
-        ends = [*firsts[1:], values.shape[1]]
-        squares = [
-            np.square(values[:, begin:end]).sum(axis=1)
-            for begin, end in zip(firsts, ends, strict=True)
-        ]
-        return np.asarray(np.sqrt(np.maximum(squares, 1e-24).T * len(firsts)), np.float32)
+        firsts = np.searchsorted(columns, [channel.start for channel in self.table.channels])
+        channels = np.split(values, firsts[1:], axis=1)  # views of the values
+        squares = np.stack([np.square(part).sum(axis=1) for part in channels], axis=1)
+        lengths = np.sqrt(np.maximum(squares, 1e-24) * len(channels)).astype(np.float32)
+        for part, length in zip(channels, lengths.T, strict=True):
+            part /= length[:, None]
+        return values, lengths
 
     def levs(self, columns: IntArray, values: Array32) -> Array32:
         """The LEVs (texts, lev_size) of texts with these values of n-grams (texts, columns)."""
@@ -430,7 +413,8 @@ class NgramVariants:
         for part in self._parts:
             here, which = np.unique(times[:, part.inside], axis=0, return_inverse=True)
             counts = here.astype(np.float32) @ part.counts
-            yield part.columns, self._encoder.weighed(part.columns, counts), which.reshape(-1)
+            values, _ = self._encoder.weighed(part.columns, counts)
+            yield part.columns, values, which.reshape(-1)
 
 
 def _numbered(numbers: IntArray, limit: int) -> tuple[IntArray, IntArray]:

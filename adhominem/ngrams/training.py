@@ -138,23 +138,25 @@ class NgramTrainer:
         """
         torch.manual_seed(self.options.seed)
         start = self._start()
+        options = self.options
         change = torch.nn.Parameter(torch.zeros_like(start))
-        parameters = {"change": change, "scale": self._scale()}
-        rates = {"change": self.options.weight_rate, "scale": self.options.projection_rate}
-        size = self.options.companion
-        if size:
+        parameters = {
+            "change": (change, options.weight_rate),
+            "scale": (self._scale(), options.projection_rate),
+        }
+        if size := options.companion:
             random = torch.randn(len(start), size, device=self.device) / size**0.5
-            parameters["companion"] = torch.nn.Parameter(random)
-            parameters["companion_scale"] = self._scale()
-            rates["companion"] = rates["companion_scale"] = self.options.companion_rate
+            companion = torch.nn.Parameter(random)
+            parameters["companion"] = companion, options.companion_rate
+            parameters["companion_scale"] = self._scale(), options.companion_rate
 
         def weights() -> Tensor:
             return start * change.exp()
 
         def levs(values: Tensor, training: bool) -> list[Tensor]:
-            return [values, values @ parameters["companion"]] if training and size else [values]
+            return [values, values @ companion] if training and size else [values]
 
-        self._learn("weights", run, parameters, rates, weights, levs, self.options.weight_steps)
+        self._learn("weights", run, parameters, weights, levs, options.weight_steps)
         return weights().detach()
 
     def learn_projection(self, weights: Tensor, start: Tensor, run: int = 0) -> Tensor:
@@ -166,15 +168,10 @@ class NgramTrainer:
         def levs(values: Tensor, training: bool) -> list[Tensor]:
             return [functional.dropout(values, dropout, training) @ projection]
 
-        parameters = {"projection": projection, "scale": self._scale()}
-        rates = dict.fromkeys(parameters, self.options.projection_rate)
-        steps = self.options.projection_steps
-        self._learn("projection", run, parameters, rates, lambda: weights, levs, steps)
+        rate, steps = self.options.projection_rate, self.options.projection_steps
+        parameters = {"projection": (projection, rate), "scale": (self._scale(), rate)}
+        self._learn("projection", run, parameters, lambda: weights, levs, steps)
         return projection.detach()
-
-    def title(self, stage: str, run: int) -> str:
-        """The name of a run of a stage in events."""
-        return f"{stage}, run {run + 1} of {self.options.runs}" if self.options.runs > 1 else stage
 
     def evaluate(self, weights: Tensor, levs: Forms, **place: str | int) -> float:
         """The mean AUC of dev sets, also reported as an event at this `place` in training."""
@@ -187,27 +184,27 @@ class NgramTrainer:
         self,
         stage: str,
         run: int,
-        parameters: dict[str, torch.nn.Parameter],
-        rates: dict[str, float],
+        parameters: dict[str, tuple[torch.nn.Parameter, float]],
         weights: Callable[[], Tensor],
         levs: Forms,
         steps: int,
     ) -> None:
-        """Train by Adam; the parameters end as they were at the best dev evaluation."""
+        """Train parameters at rates by Adam; they end as they were at the best dev evaluation."""
+        learnt = [parameter for parameter, _ in parameters.values()]
         optimiser = torch.optim.Adam(
-            [{"params": [value], "start": rates[name]} for name, value in parameters.items()]
+            [{"params": [parameter], "start": rate} for parameter, rate in parameters.values()]
         )
-        scales = [parameter for name, parameter in parameters.items() if name.endswith("scale")]
-        title = self.title(stage, run)
+        scales = [parameters[name][0] for name in parameters if name.endswith("scale")]
+        title = f"{stage}, run {run + 1} of {runs}" if (runs := self.options.runs) > 1 else stage
         batches = self._batches(stage, run)
         batch = next(batches)
-        best: dict[str, Tensor] = {}
+        best: list[Tensor] = []
         best_auc = -1.0
         for step in range(steps + 1):
             if self.dev and (step % self.options.dev_every == 0 or step == steps):
                 mean = self.evaluate(weights(), levs, stage=title, step=step)
                 if mean > best_auc:
-                    best = {name: value.detach().clone() for name, value in parameters.items()}
+                    best = [parameter.detach().clone() for parameter in learnt]
                     best_auc = mean
             if step == steps:
                 break
@@ -230,8 +227,8 @@ class NgramTrainer:
             progress = {"step": step, "steps": steps, "loss": float(loss.detach()) / 2}
             self._on_event({"event": "step", "stage": title, **progress})
         with torch.no_grad():
-            for name, value in best.items():
-                parameters[name].copy_(value)
+            for parameter, value in zip(learnt, best, strict=False):
+                parameter.copy_(value)
 
     def _batches(self, stage: str, run: int = 0) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
         """Batches of documents and a part of each: one corpus's first texts, then second texts.

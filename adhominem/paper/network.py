@@ -343,9 +343,8 @@ class Network(nn.Module):
         inside = torch.zeros(grid.shape[:2], dtype=torch.bool, device=grid.device)
         inside = inside.index_put(place, torch.ones_like(place[0], dtype=torch.bool))
         if masks is not None:
-            grid = (
-                grid * masks.draw(grid.shape[2], self.options.lstm_dropout).to(grid.dtype)[:, None]
-            )
+            mask = masks.draw(grid.shape[2], self.options.lstm_dropout)
+            grid = grid * mask.to(grid.dtype)[:, None]
         hidden = self.document_lstm(grid, inside)  # (documents, windows, 2 * lstm)
         if masks is not None:
             mask = masks.draw(hidden.shape[2], self.options.attention_dropout)

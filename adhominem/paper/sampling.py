@@ -64,11 +64,8 @@ class DrawnPairs:
     @classmethod
     def join(cls, *parts: DrawnPairs) -> DrawnPairs:
         """The pairs of several draws, in order."""
-        return cls(
-            np.concatenate([part.first for part in parts]),
-            np.concatenate([part.second for part in parts]),
-            np.concatenate([part.same_author for part in parts]),
-        )
+        columns = zip(*((part.first, part.second, part.same_author) for part in parts), strict=True)
+        return cls(*map(np.concatenate, columns))
 
 
 class Group1:
@@ -132,7 +129,9 @@ def make_two_groups(
 def sample_pairs(author: npt.NDArray[np.integer], rng: random.Random) -> DrawnPairs:
     """Algorithm 3: pairs of documents, given the author of each, in the order of drawing."""
     uniform = rng.random
-    group1, group2 = make_two_groups(_documents_by_author(author), uniform)
+    order = np.argsort(author, kind="stable")
+    by_author = np.split(order, np.flatnonzero(np.diff(author[order])) + 1)
+    group1, group2 = make_two_groups([documents.tolist() for documents in by_author], uniform)
     pairs: list[tuple[int, int, bool]] = []
 
     def clean_after_sampling(writer: int, documents: list[int]) -> None:
@@ -158,13 +157,6 @@ def sample_pairs(author: npt.NDArray[np.integer], rng: random.Random) -> DrawnPa
             clean_after_sampling(*other)
     table = np.array(pairs, dtype=np.int64).reshape(-1, 3)
     return DrawnPairs(table[:, 0], table[:, 1], table[:, 2].astype(bool))
-
-
-def _documents_by_author(author: npt.NDArray[np.integer]) -> list[list[int]]:
-    """The documents of each author, in the order of the authors' indices."""
-    order = np.argsort(author, kind="stable")
-    borders = np.flatnonzero(np.diff(author[order])) + 1
-    return [part.tolist() for part in np.split(order, borders)] if len(author) else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,17 +201,13 @@ def draw_epoch(
     rounds = np.rint(np.sqrt(sizes.max() / np.maximum(sizes, 1))).astype(np.int64)  # (corpora,)
     if options.most_rounds:
         rounds = np.minimum(rounds, options.most_rounds)
-    drawn = []
+    parts = []
     for turn in range(rounds[sizes > 0].max()):
         documents = np.flatnonzero(rounds[labels.corpus] > turn)
         rng = _generator(seed, epoch, 0, turn)
-        turn_pairs = _draw(labels.select(documents), f"{seed}/{epoch}/{turn}", rng, options)
-        drawn.append(
-            DrawnPairs(
-                documents[turn_pairs.first], documents[turn_pairs.second], turn_pairs.same_author
-            )
-        )
-    pairs = DrawnPairs.join(*drawn)
+        drawn = _draw(labels.select(documents), f"{seed}/{epoch}/{turn}", rng, options)
+        parts.append(DrawnPairs(documents[drawn.first], documents[drawn.second], drawn.same_author))
+    pairs = DrawnPairs.join(*parts)
     return pairs[_generator(seed, epoch).permutation(len(pairs))]
 
 

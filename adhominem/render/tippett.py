@@ -12,7 +12,7 @@ import numpy as np
 from markupsafe import Markup
 
 from adhominem.arrays import AnyFloats, BoolArray, FloatArray
-from adhominem.evaluation.palette import DIFFERENT, GREY, PALE, SAME
+from adhominem.evaluation.figure_style import DIFFERENT, GREY, PALE, SAME
 from adhominem.render.summary import signed
 from adhominem.render.templates import markup
 

@@ -314,7 +314,7 @@ def readable(path: str | Path) -> Iterator[None]:
         ) from None
 
 
-class _Input(io.FileIO):
+class _InputFile(io.FileIO):
     """An open input, whose errors name it, and whose bytes are heard of."""
 
     def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
@@ -334,7 +334,7 @@ def open_input(path: Path) -> io.BufferedReader:
             mode = os.stat(path).st_mode
             if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
                 raise InputError("this is a device; expected a file", path)
-            file = _Input(path)
+            file = _InputFile(path)
     except ValueError as error:  # of a name with a NUL in it
         raise NotFoundError(
             f"there can be no such file ({error}); choose another name", path

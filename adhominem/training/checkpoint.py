@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +28,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from adhominem.errors import CheckpointError
+from adhominem.model.files import DAMAGE
 from adhominem.ngrams.config import NgramConfig
 from adhominem.paper.config import Config
 from adhominem.records import Within, from_json, parsed_json
@@ -41,12 +43,6 @@ Count = Annotated[int, Within(0, 2**62)]
 Value = Annotated[float, Within(-1e300, 1e300)]
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _LARGEST_STATE, _LARGEST_WEIGHTS = 2**26, 2**40  # bytes
-_DAMAGE = (
-    *(OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
-    *(RuntimeError, MemoryError),
-)
-
-
 # What may change when a run is resumed; any other change would make it another run.
 _FREE_SETTINGS = {
     *("epochs", "patience", "learning_rate", "final_learning_rate", "decay_epochs"),
@@ -154,7 +150,7 @@ def read_progress(folder: Path, fingerprint: str) -> Progress:
     try:
         with open_regular(folder / "latest.json", _LARGEST_STATE)[0] as file:
             progress = from_json(Progress, parsed_json(file.read(_LARGEST_STATE)))
-    except _DAMAGE as error:
+    except (*DAMAGE, RuntimeError) as error:
         raise _damaged(folder, error) from None
     if progress.fingerprint != fingerprint:
         raise CheckpointError(
@@ -188,7 +184,7 @@ def load_checkpoint(
                     "step": step.to(parameter.device) if parameter.is_cuda else step,
                     **{moment: moments[moment][name].to(parameter.device) for moment in _MOMENTS},
                 }
-    except _DAMAGE as error:
+    except (*DAMAGE, RuntimeError) as error:
         raise _damaged(folder, error) from None
     return progress, best
 
@@ -213,7 +209,7 @@ def _damaged(folder: Path, error: Exception) -> CheckpointError:
 
 
 def _write(weights: Weights, path: Path) -> None:
-    """Write the weights; safetensors itself would ignore the umask and restrict the file."""
+    # Not by `save_file`, whose files only their owner can read, whatever the umask.
     write_through(path, save(weights))
 
 
@@ -243,7 +239,12 @@ class Journal:
         self.events: list[Event] = [json.loads(line) for line in written[:lines]]
         with write_whole(self._path) as text:
             text.writelines(f"{json.dumps(event)}\n" for event in self.events)
-        self._board = _board(folder / "tensorboard")
+        self._board: Any = None  # without TensorBoard
+        with suppress(ImportError):
+            from torch.utils.tensorboard import SummaryWriter
+
+            shutil.rmtree(folder / "tensorboard", ignore_errors=True)  # no epoch twice
+            self._board = SummaryWriter(str(folder / "tensorboard"))
         for event in self.events:
             self._draw(event)
 
@@ -264,21 +265,11 @@ class Journal:
             return
         curves = {
             **{f"loss/{name}": value for name, value in event["losses"].items()},
-            **{f"dev AUC/{name}": row[event["measure"]] for name, row in event["dev"].items()},
-            "entropy in nats/between authors": event["between_author_entropy"],
-            "entropy in nats/within an author": event["within_author_entropy"],
-            "learning rate": event["learning_rate"],
+            **{f"dev_AUC/{name}": row[event["measure"]] for name, row in event["dev"].items()},
+            "entropy_in_nats/between_authors": event["between_author_entropy"],
+            "entropy_in_nats/within_an_author": event["within_author_entropy"],
+            "learning_rate": event["learning_rate"],
         }
         for name, value in curves.items():
             self._board.add_scalar(name.replace(" ", "_"), value, event["epoch"] + 1)
         self._board.flush()
-
-
-def _board(folder: Path) -> Any:
-    """A writer of TensorBoard's files, or None if TensorBoard is not installed."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        return None
-    shutil.rmtree(folder, ignore_errors=True)  # drawn again from the log: no epoch twice
-    return SummaryWriter(str(folder))

@@ -32,7 +32,7 @@ from adhominem.text.vocabulary import UNKNOWN, Vocabulary
 from adhominem.text.writing import write_folder
 from adhominem.training import checkpoint
 from adhominem.training.checkpoint import Event, Journal, Progress, Task, Weights, weights_of
-from adhominem.training.fit_genres import (
+from adhominem.training.ensemble import (
     fit_typicality,
     genre_documents,
     genres_of,

@@ -28,7 +28,7 @@ from adhominem.ngrams.table import NgramTable
 from adhominem.ngrams.training import Forms, NgramTrainer, samples_of
 from adhominem.text.writing import replaced_file, write_folder, write_whole
 from adhominem.training.checkpoint import Event, Task
-from adhominem.training.fit_genres import (
+from adhominem.training.ensemble import (
     fit_typicality,
     genres_of,
     reference_documents,

@@ -207,7 +207,6 @@ def test_a_damaged_or_foreign_file_is_an_error_that_names_it(
         {"words": 0},
         {"population": "other"},
         {"population_size": 0, "population": "input"},
-        {"population_size": 9},
         {"seed": -1},
         {"resamples": -1},
         {"most_cases": 0},

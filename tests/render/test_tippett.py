@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.evaluation.palette import DIFFERENT, SAME
+from adhominem.evaluation.figure_style import DIFFERENT, SAME
 from adhominem.evaluation.study import LOG_10
 from adhominem.render.tippett import tippett
 

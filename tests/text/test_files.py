@@ -100,7 +100,7 @@ class Drip(io.BytesIO):
 
 def unpack_dripping(data: bytes, suffix: str, most_in: int, most_out: int) -> bytes:
     """Read through the unpacker alone, with a limit on what goes in and out at once."""
-    file = streams._Blocks(streams._unpack(Drip(data, most_in), suffix, 1 << 27))
+    file = streams._Unpacked(streams._unpack(Drip(data, most_in), suffix, 1 << 27))
     out = bytearray()
     buffer = bytearray(most_out)
     while count := file.readinto(memoryview(buffer)):

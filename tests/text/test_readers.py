@@ -675,8 +675,8 @@ def test_one_file_that_cannot_be_read_is_skipped_whatever_the_system_says(
             raise OSError(errno.EIO, "Input/output error")
         return opened(path)
 
-    opened = files._Input
-    monkeypatch.setattr(files, "_Input", open_or_fail)
+    opened = files._InputFile
+    monkeypatch.setattr(files, "_InputFile", open_or_fail)
     skipped: list[InputError] = []
     (document,) = read_documents(tmp_path, skipped=skipped)
     assert document.author == "bob"

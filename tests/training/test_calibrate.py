@@ -78,7 +78,7 @@ def test_scores_are_weighed_and_bounded_once_the_model_is_calibrated(model: Path
 
 
 def test_a_model_is_calibrated_again_as_if_it_had_never_been(
-    small_run: SmallRun, mixed_folder: Path, tmp_path: Path
+    small_run: SmallRun, mixed_folder: Path, tmp_path: Path, quick_calibration: None
 ) -> None:
     sets = {"notes": documents(rich_rows("notes", 30, 4, "-again-"))}
     for name, folder in (("network", small_run.folder), ("mixed", mixed_folder)):
@@ -171,7 +171,7 @@ def test_the_cases_of_the_calibration_are_kept_as_the_reports_measure_them(model
 
 
 def test_short_texts_and_cases_of_unknown_kinds_are_kept_with_what_they_are(
-    mixed_folder: Path, tmp_path: Path
+    mixed_folder: Path, tmp_path: Path, quick_calibration: None
 ) -> None:
     model = Path(copytree(mixed_folder, tmp_path / "model"))
     sets = {
@@ -259,7 +259,9 @@ def test_the_card_tells_of_the_calibration_once(model: Path, pairs: Path) -> Non
         assert card.count("The sets are letters.") == 1
 
 
-def test_the_card_tells_how_good_the_numbers_are_under_each_condition(model: Path) -> None:
+def test_the_card_tells_how_good_the_numbers_are_under_each_condition(
+    model: Path, quick_calibration: None
+) -> None:
     calibrate_model(model, {"letters": TEXTS}, cases=120)
     checked = read_validation(model)
     assert checked is not None

@@ -27,7 +27,7 @@ from adhominem.model.writing import trained_on
 from adhominem.score.members import GenreMember
 from adhominem.score.products import MemberTexts
 from adhominem.text.corpus import Labels, PackedCorpus
-from adhominem.training.fit_genres import whole_authors
+from adhominem.training.ensemble import whole_authors
 from adhominem.verify.verifier import Verifier
 
 TEXTS = [row["text"] for row in rich_rows("notes", 6, 2, "-new-")]

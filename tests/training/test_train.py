@@ -22,7 +22,7 @@ from adhominem import Config, load, train
 from adhominem.errors import CheckpointError, DivergedError, MissingExtraError, OptionError
 from adhominem.model.folder import read_models, read_scores
 from adhominem.training import train_network as member
-from adhominem.training.files import open_inputs
+from adhominem.training.train import open_inputs
 
 
 def log_of(folder: Path) -> list[dict[str, Any]]:
@@ -420,7 +420,7 @@ def test_inputs_that_cannot_work_are_refused(
 def test_a_library_that_is_missing_is_named_before_any_work(
     small_data: SmallData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from adhominem.training import files as module
+    from adhominem.training import train as module
 
     monkeypatch.setattr(
         module, "find_spec", lambda name: None if name == "matplotlib" else object()
@@ -452,4 +452,4 @@ def test_raw_texts_are_packed_as_prepare_packs_them(
 
 def test_the_public_function_is_this_one() -> None:
     assert adhominem.train is train
-    assert train.__module__ == "adhominem.training.files"
+    assert train.__module__ == "adhominem.training.train"

@@ -326,7 +326,7 @@ def test_a_run_stopped_in_and_between_its_stages_ends_as_one_that_was_not(
 
 
 def test_a_stop_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adhominem.training.files.train_files", stop_writing)
+    monkeypatch.setattr("adhominem.training.train.train_files", stop_writing)
     command = ["train", str(tmp_path), "-o", str(tmp_path / "model"), "--preset", "tiny-ngrams"]
     stopped = CliRunner().invoke(main, command)
     assert stopped.exit_code == 1

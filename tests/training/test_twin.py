@@ -102,7 +102,9 @@ def test_only_twins_are_taken_for_twins(
     assert not (other / "calibration.json").exists()
 
 
-def test_single_models_of_any_names_can_be_twins(mixed_folder: Path, tmp_path: Path) -> None:
+def test_single_models_of_any_names_can_be_twins(
+    mixed_folder: Path, tmp_path: Path, quick_calibration: None
+) -> None:
     (member,) = mixed_folder.glob("ngrams")
     one, two = (Path(copytree(member, tmp_path / name)) for name in ("one", "another"))
     copy(mixed_folder / "training_authors.txt", one)  # of several members, so not beside it

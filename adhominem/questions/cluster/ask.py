@@ -32,7 +32,6 @@ from adhominem.questions.question import (
     made_by,
 )
 from adhominem.records import Offered, Within
-from adhominem.score.population import Population
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier
 
@@ -154,23 +153,19 @@ def cluster_texts(
     verifier: Verifier,
     documents: Sequence[Document],
     *,
-    name: str = "texts",
     prior_same_author: float = PRIOR,
-    population: Population | None = None,
     alone: bool = False,
-    run: Run | None = None,
 ) -> Clustering:
-    """The clusters of texts in memory; without a `population`, it is these texts, if they are many.
+    """The clusters of texts in memory, with these texts as the population if they are many.
 
     `alone` leaves that out: each pair is compared as if there were no other texts.
     """
-    none = Texts(name="none") if alone else None
     question = HowManyWriters(
-        texts=Texts(tuple(documents), name),
-        population=none if population is None else Texts(population=population),
+        texts=Texts(tuple(documents), "texts"),
+        population=Texts(name="none") if alone else None,
         prior_same_author=prior_same_author,
     )
-    return question.answer(verifier.keeping(), run or Run())
+    return question.answer(verifier.keeping(), Run())
 
 
 def _clustering(

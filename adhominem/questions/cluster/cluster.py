@@ -129,7 +129,7 @@ def merge_texts(
 def cluster_originals(
     log_bayes_factors: FloatArray, prior_same_author: float, first: Sequence[int]
 ) -> tuple[Partition, tuple[Cluster, ...], list[Neighbours]]:
-    """Clusters of texts, some of which are copies: `first` is, for each, the first that is equal.
+    """Clusters of texts that may be copies: `first` has, for each text, the first one equal to it.
 
     Only these first ones count. A copy is in the cluster of its original, and described like it.
     """

@@ -22,7 +22,6 @@ from adhominem.questions.contrast.habits import (
     GROUPS,
     Counts,
     compare_rates,
-    count_features,
     counting_member,
     telling,
 )
@@ -135,7 +134,7 @@ def contrast_texts(
             raise OptionError(f"{name} has no texts; expected at least one")
     (first, second), taken_out = without_shared([first, second])
     cautions = [*passages_taken_out(taken_out), *foreign_texts(verifier, [*first, *second])]
-    counts = count_features(member, [first, second, usual], options.slice, on_texts)
+    counts = Counts(member, [first, second, usual], options.slice, on_texts)
     by_text = min(len(first), len(second)) >= FEWEST_TEXTS
     compared = _Compared(counts, by_text=by_text)
     sides = [_side(counts, side, name) for side, name in enumerate(names)]
@@ -152,13 +151,13 @@ def contrast_texts(
 
 
 def _side(counts: Counts, side: int, name: str) -> ContrastSide:
-    slices = [part for part in counts.slices if part.side == side]
+    slices, texts = (counts.side(side, by_text=by_text)[1] for by_text in (False, True))
     return ContrastSide(
         name=name,
-        texts=len({part.text for part in slices}),
-        tokens=sum(part.tokens for part in slices),
+        texts=len(texts),
+        tokens=int(texts.sum()),
         slices=len(slices),
-        names=counts.names[side],
+        names=counts.names(side),
     )
 
 

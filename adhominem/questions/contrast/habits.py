@@ -1,7 +1,7 @@
 """What is counted in texts to set them apart, and how often: words, marks, and n-grams.
 
 Every token type is counted, and every n-gram of a model's table: character n-grams inside words,
-and two tokens in a row, of which rare ones are masked. Each belongs to a group:
+and two tokens in a row, with rare ones masked. Each belongs to a group:
 
     words    the most common words, which nobody can do without
     marks    punctuation and other signs
@@ -20,10 +20,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adhominem.arrays import Array32, BoolArray, FloatArray, IntArray
+from adhominem.arrays import Array32, FloatArray, IntArray
 from adhominem.errors import NO_WORD, EmptyTextError, InputError, OptionError
 from adhominem.model.member import Member
-from adhominem.ngrams.counter import NgramCounter
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import Ngram
 from adhominem.statistics import NORMAL, student_quantile
@@ -34,103 +33,9 @@ from adhominem.verify.verifier import Verifier
 GROUPS = ("words", "marks", "phrases", "letters", "content")
 _FEWEST = 5  # occurrences: of rarer features hardly anything is known
 _NAMES = 10  # that are listed for each side
-_SEEN = 30_000  # tokens of a side, at least, where it is looked which features stand together
-_NOTHING = np.zeros(0)
-
-
-@dataclass(frozen=True)
-class Slice:
-    """A part of a text, of about as many tokens as others."""
-
-    side: int
-    text: int  # number among all texts
-    tokens: int
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How often features occur in slices of the texts of two sides, and of a population."""
-
-    source: Occurring
-    slices: list[Slice]
-    table: Array32  # (slices, features)
-    columns: IntArray  # (features,): in rising order
-    features: list[Ngram]  # (features,)
-    groups: list[str]  # (features,): empty for features that are not reported
-    names: tuple[tuple[str, ...], ...]  # of each side, the most frequent first
-
-    @property
-    def is_pair(self) -> BoolArray:
-        """(features,): whether a feature takes two tokens."""
-        return np.array([feature.channel > 1 for feature in self.features], dtype=bool)
-
-    def side(self, side: int, *, by_text: bool) -> tuple[FloatArray, FloatArray]:
-        """Counts (texts, features) and tokens (texts,) of a side; or of its slices."""
-        chosen = [at for at, part in enumerate(self.slices) if part.side == side]
-        tokens = np.array([self.slices[at].tokens for at in chosen], np.float64)
-        counts = self.table[chosen].astype(np.float64)
-        if not by_text:
-            return counts, tokens
-        of_text = np.array([self.slices[at].text for at in chosen])
-        starts = np.flatnonzero(np.append(True, np.diff(of_text) != 0))
-        return np.add.reduceat(counts, starts), np.add.reduceat(tokens, starts)
-
-    def placed(self, features: IntArray) -> list[NgramText]:
-        """Texts of both sides, with the places of some features, by their numbers.
-
-        Of large sides, the first texts are enough to see which features stand together.
-        """
-        columns, texts, seen = self.columns[features], [], [0, 0]
-        for number, text in enumerate(self.source.texts):
-            if text.side < 2 and seen[text.side] < _SEEN:
-                seen[text.side] += len(text.tokens)
-                occurring, places = self.source.of(number)
-                known = np.isin(occurring, columns)
-                texts.append(replace(text, columns=occurring[known], places=places[known]))
-        return texts
-
-
-@dataclass(frozen=True)
-class Occurring:
-    """Texts, and where features occur in them; nothing occurs in a name."""
-
-    counter: NgramCounter
-    texts: list[NgramText]
-    types: dict[str, int]  # all token types, by number; their columns follow the model's
-    names: list[BoolArray]  # (tokens,) of each text: whether each is of a name
-
-    @classmethod
-    def of_texts(cls, counter: NgramCounter, texts: list[NgramText]) -> Occurring:
-        """Find types and names in texts."""
-        types: dict[str, int] = {}
-        for text in texts:
-            for token in text.tokens:
-                types.setdefault(token, len(types))
-        ends = np.cumsum([len(text.tokens) for text in texts])[:-1]
-        names = np.split(name_tokens(texts, counter.table.tokens), ends)
-        return cls(counter, texts, types, names)
-
-    @property
-    def size(self) -> int:
-        """How many columns there are."""
-        return sum(self.counter.table.sizes) + len(self.types)
-
-    def of(self, number: int) -> tuple[IntArray, IntArray]:
-        """Each feature where it occurs in a text: its column, and the token it begins in."""
-        table, tokens, named = self.counter.table, self.texts[number].tokens, self.names[number]
-        columns, places = self.counter.occurrences(tokens)
-        is_pair = columns >= table.channels[2].start
-        # A pair is of a name if its second token is, too.
-        in_name = named[places] | (is_pair & np.append(named[1:], False)[places])
-        # Whole tokens are counted by type, also those that the model's table does not have.
-        whole = (columns >= table.channels[1].start) & ~is_pair
-        kept = ~in_name & ~whole
-        others = np.flatnonzero(~named)
-        types = np.array([self.types[tokens[at]] for at in others.tolist()], dtype=np.int64)
-        return (
-            np.concatenate([columns[kept], types + sum(table.sizes)]),
-            np.concatenate([places[kept], others]),
-        )
+_TOKENS_READ = (
+    30_000  # tokens of a side, at least, where it is looked which features stand together
+)
 
 
 def counting_member(verifier: Verifier) -> Member:
@@ -148,43 +53,113 @@ def counting_member(verifier: Verifier) -> Member:
     return max(encoders, key=lambda row: row[0])[1]  # the first of equals
 
 
-def count_features(
-    member: Member,
-    sides: Sequence[Sequence[Document]],
-    slice_tokens: int,
-    on_texts: Callable[[int], None] = lambda count: None,
-) -> Counts:
-    """Count what occurs often enough on the first two sides, in the texts of all sides."""
-    assert isinstance(member.encoder, NgramEncoder)
-    counter = member.encoder.counter
-    texts = [
-        _tokenized(member, document, side, place)
-        for side, documents in enumerate(sides)
-        for place, document in enumerate(documents)
-    ]
-    source = Occurring.of_texts(counter, texts)
-    total = np.zeros(source.size)
-    for number, text in enumerate(texts):
-        if text.side < 2:  # what neither side has sets nobody apart
-            total += np.bincount(source.of(number)[0], minlength=source.size)
-        on_texts(1)
-    columns = np.flatnonzero(total >= _FEWEST)
-    size, types = sum(counter.table.sizes), list(source.types)
-    features = [
-        counter.table.ngram(column) if column < size else Ngram(1, (types[column - size],))
-        for column in columns.tolist()
-    ]
-    common = set(counter.table.tokens[: counter.table.unmasked])
-    slices, table = _sliced(source, columns, slice_tokens)
-    return Counts(
-        source=source,
-        slices=slices,
-        table=table,
-        columns=columns,
-        features=features,
-        groups=[group_of(feature, common) for feature in features],
-        names=_names(source, len(sides)),
-    )
+class Counts:
+    """How often features occur in slices of the texts of two sides, and of a population.
+
+    A feature is a column: first the n-grams of the model's table, then all token types. Counted is
+    what occurs often enough on the first two sides; nothing occurs in a name.
+    """
+
+    def __init__(
+        self,
+        member: Member,
+        sides: Sequence[Sequence[Document]],
+        slice_tokens: int,
+        on_texts: Callable[[int], None] = lambda count: None,
+    ) -> None:
+        """Slices have about as many tokens as asked for."""
+        assert isinstance(member.encoder, NgramEncoder)
+        self._counter, self._ngrams = member.encoder.counter, member.encoder.counter.table
+        self._texts = [
+            _tokenized(member, document, side, place)
+            for side, documents in enumerate(sides)
+            for place, document in enumerate(documents)
+        ]
+        types = dict.fromkeys(token for text in self._texts for token in text.tokens)
+        self._types = {token: number for number, token in enumerate(types)}
+        ends = np.cumsum([len(text.tokens) for text in self._texts])[:-1]
+        # (tokens,) of each text: whether each is of a name
+        self._named = np.split(name_tokens(self._texts, self._ngrams.tokens), ends)
+        ngrams = sum(self._ngrams.sizes)
+        total = np.zeros(ngrams + len(types))
+        for number, text in enumerate(self._texts):
+            if text.side < 2:  # what neither side has sets nobody apart
+                total += np.bincount(self._occurrences(number)[0], minlength=len(total))
+            on_texts(1)
+        self.columns = np.flatnonzero(total >= _FEWEST)  # (features,)
+        tokens = list(types)
+        self.features = [
+            self._ngrams.ngram(column) if column < ngrams else Ngram(1, (tokens[column - ngrams],))
+            for column in self.columns.tolist()
+        ]
+        common = set(self._ngrams.tokens[: self._ngrams.unmasked])
+        self.groups = [group_of(feature, common) for feature in self.features]  # "": not reported
+        self.is_pair = np.array([feature.channel > 1 for feature in self.features], dtype=bool)
+        sliced = [self._sliced(number, slice_tokens) for number in range(len(self._texts))]
+        self._tables = [table for table, _ in sliced]  # (slices, features) of each text
+        self._tokens = [tokens for _, tokens in sliced]  # (slices,) of each text
+
+    def side(self, side: int, *, by_text: bool) -> tuple[FloatArray, FloatArray]:
+        """Counts (texts, features) and tokens (texts,) of a side; or of its slices."""
+        counts, tokens = [np.zeros((0, len(self.columns)))], [np.zeros(0)]
+        for text, of_slices, lengths in zip(self._texts, self._tables, self._tokens, strict=True):
+            if text.side == side:
+                table = of_slices.astype(np.float64)
+                counts.append(table.sum(axis=0, keepdims=True) if by_text else table)
+                tokens.append(lengths.sum(keepdims=True) if by_text else lengths)
+        return np.concatenate(counts), np.concatenate(tokens)
+
+    def names(self, side: int) -> tuple[str, ...]:
+        """The names on a side that are left out, the most frequent first."""
+        counts: Counter[str] = Counter()
+        for text, named in zip(self._texts, self._named, strict=True):
+            if text.side == side:
+                counts.update(text.tokens[at] for at in np.flatnonzero(named).tolist())
+        return tuple(name for name, _ in counts.most_common(_NAMES))
+
+    def placed(self, features: IntArray) -> list[NgramText]:
+        """Texts of both sides, with the places of some features, by their numbers.
+
+        Of large sides, the first texts are enough to see which features stand together.
+        """
+        columns, texts, read = self.columns[features], [], [0, 0]
+        for number, text in enumerate(self._texts):
+            if text.side < 2 and read[text.side] < _TOKENS_READ:
+                read[text.side] += len(text.tokens)
+                occurring, places = self._occurrences(number)
+                known = np.isin(occurring, columns)
+                texts.append(replace(text, columns=occurring[known], places=places[known]))
+        return texts
+
+    def _occurrences(self, number: int) -> tuple[IntArray, IntArray]:
+        """Each feature where it occurs in a text: its column, and the token it begins in."""
+        tokens, named = self._texts[number].tokens, self._named[number]
+        columns, places = self._counter.occurrences(tokens)
+        is_pair = columns >= self._ngrams.channels[2].start
+        # A pair is of a name if its second token is, too.
+        in_name = named[places] | (is_pair & np.append(named[1:], False)[places])
+        # Whole tokens are counted by type, also those that the model's table does not have.
+        whole = (columns >= self._ngrams.channels[1].start) & ~is_pair
+        kept = ~in_name & ~whole
+        others = np.flatnonzero(~named)
+        types = np.array([self._types[tokens[at]] for at in others.tolist()], dtype=np.int64)
+        return (
+            np.concatenate([columns[kept], types + sum(self._ngrams.sizes)]),
+            np.concatenate([places[kept], others]),
+        )
+
+    def _sliced(self, number: int, slice_tokens: int) -> tuple[Array32, FloatArray]:
+        """Counts (slices, features) and tokens (slices,) of a text."""
+        length, features = len(self._texts[number].tokens), len(self.columns)
+        slices = max(1, round(length / slice_tokens))
+        edges = np.linspace(0, length, slices + 1).astype(np.int64)
+        columns, places = self._occurrences(number)
+        at = np.searchsorted(self.columns, columns)
+        known = at < features
+        known[known] = self.columns[at[known]] == columns[known]
+        slice_of = np.searchsorted(edges, places[known], side="right") - 1
+        cells = np.bincount(slice_of * features + at[known], minlength=slices * features)
+        return cells.reshape(slices, features).astype(np.float32), np.diff(edges).astype(np.float64)
 
 
 def group_of(feature: Ngram, common: set[str]) -> str:
@@ -214,7 +189,7 @@ def _tokenized(member: Member, document: Document, side: int, place: int) -> Ngr
         raise error.at(document.id) from None
     if not tokenized.tokens:
         raise EmptyTextError(NO_WORD, document.id)
-    nowhere = np.zeros(0, dtype=np.int64)
+    nothing, nowhere = np.zeros(0), np.zeros(0, dtype=np.int64)
     return NgramText(
         side=side,
         place=place,
@@ -222,37 +197,11 @@ def _tokenized(member: Member, document: Document, side: int, place: int) -> Ngr
         tokens=tokenized.tokens,
         spans=tokenized.spans,
         parts=1,
-        values=_NOTHING,
-        unit_values=_NOTHING,
+        values=nothing,
+        unit_values=nothing,
         columns=nowhere,
         places=nowhere,
     )
-
-
-def _sliced(source: Occurring, kept: IntArray, slice_tokens: int) -> tuple[list[Slice], Array32]:
-    """The slices of all texts, and how often the features that are kept occur in each."""
-    slices: list[Slice] = []
-    rows = [np.zeros((0, len(kept)), dtype=np.float32)]
-    for number, text in enumerate(source.texts):
-        count = len(text.tokens)
-        parts = max(1, round(count / slice_tokens))
-        edges = np.linspace(0, count, parts + 1).astype(np.int64)
-        columns, places = source.of(number)
-        at = np.searchsorted(kept, columns)
-        known = at < len(kept)
-        known[known] = kept[at[known]] == columns[known]
-        part = np.searchsorted(edges, places[known], side="right") - 1
-        cells = np.bincount(part * len(kept) + at[known], minlength=parts * len(kept))
-        rows.append(cells.reshape(parts, len(kept)).astype(np.float32))
-        slices += [Slice(text.side, number, int(size)) for size in np.diff(edges)]
-    return slices, np.concatenate(rows)
-
-
-def _names(source: Occurring, sides: int) -> tuple[tuple[str, ...], ...]:
-    counts: list[Counter[str]] = [Counter() for _ in range(sides)]
-    for text, named in zip(source.texts, source.names, strict=True):
-        counts[text.side].update(text.tokens[at] for at in np.flatnonzero(named).tolist())
-    return tuple(tuple(name for name, _ in one.most_common(_NAMES)) for one in counts)
 
 
 # Rates

@@ -36,7 +36,6 @@ _TIPPETT = (
     "at 0, and what is missing is evidence that misleads or says nothing."
 )
 _PIECES = re.compile(r"[^-_./\\\s]{0,15}[-_./\\\s]|[^-_./\\\s]{1,16}")
-_COUNT = re.compile(r"([\d,]+) ")  # of pairs or values, at the beginning of a remark
 
 
 def evaluation_lines(evaluations: Sequence[Evaluation]) -> Iterator[str | Table]:
@@ -152,20 +151,16 @@ def write_page(
 
 
 def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
-    """All remarks; one that several systems share comes once, even with different numbers."""
-    if len(evaluations) == 1:
-        return list(evaluations[0].remarks)
-    about: dict[str, list[str]] = {}  # the systems, and the number of each
+    """All remarks, each once, with the systems that it is about."""
+    about: dict[str, list[str]] = {}
     for evaluation in evaluations:
         for remark in evaluation.remarks:
-            number = _COUNT.match(remark)
-            text = remark[number.end() :] if number else remark
-            named = f"{evaluation.name} ({number[1]})" if number else evaluation.name
-            about.setdefault(text, []).append(named)
-    everyone = [evaluation.name for evaluation in evaluations]
+            about.setdefault(remark, []).append(evaluation.name)
+    if len(evaluations) == 1:
+        return list(about)
     return [
-        f"{'all systems' if names == everyone else ', '.join(names)}: {text}"
-        for text, names in about.items()
+        f"{'all systems' if len(names) == len(evaluations) else ', '.join(names)}: {remark}"
+        for remark, names in about.items()
     ]
 
 

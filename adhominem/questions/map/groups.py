@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import cos, pi, sin
 
-from adhominem.evaluation.palette import COLOURS, GREY, INKS
+from adhominem.evaluation.figure_style import COLOURS, GREY, INKS
 from adhominem.questions.cluster.page import odds, probability
 from adhominem.questions.map.corpus_map import CorpusMap
 
@@ -145,24 +145,13 @@ def _by_group(corpus_map: CorpusMap) -> DocumentMarkers:
         legend.append(Entry(marker, "alone", f"{len(alone):,}", outlined=False))
         for text in alone:
             entry_of[text], group_of[text] = len(legend) - 1, "in no group"
-    combined: dict[tuple[int, str], int] = {}
-    made: list[Marker] = []
-    marker_of = []
-    for author, entry in zip(authors, entry_of, strict=True):
-        if (entry, author) not in combined:
-            combined[entry, author] = len(made)
-            of_group = legend[entry].marker
-            made.append(
-                Marker(
-                    author,
-                    of_group.color,
-                    of_group.ink,
-                    shape_of[author],
-                    of_group.hollow,
-                    of_group.known,
-                )
-            )
-        marker_of.append(combined[entry, author])
+    places = list(zip(entry_of, authors, strict=True))
+    distinct = list(dict.fromkeys(places))
+    made = [
+        replace(legend[entry].marker, author=author, path=shape_of[author])
+        for entry, author in distinct
+    ]
+    marker_of = [distinct.index(place) for place in places]
     shapes = [Marker(author, GREY, GREY, path, hollow=False) for author, path in shape_of.items()]
     repeated = len(shapes) > len({marker.path for marker in shapes})
     shapes = shapes if len(shapes) > 1 else []

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import adhominem
 from adhominem.errors import InputError
 from adhominem.evaluation.pan import macro_f1
 from adhominem.jobs.run import Run, Watch, note_model, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
-from adhominem.questions.question import Side, Texts, as_known, inputs_of
+from adhominem.questions.question import Answer, Side, Texts, as_known, inputs_of, made_by
 from adhominem.questions.rank.ask import WhichCandidate
 from adhominem.questions.rank.evidence import NONE, check_prior
-from adhominem.records import strict_json, with_schema
+from adhominem.records import strict_json
 from adhominem.text.exhibits import exhibits_of
 from adhominem.text.files import noting_inputs
 from adhominem.text.pan import AttributionProblem, read_attribution_problems
@@ -38,7 +36,7 @@ class AnsweredProblem:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnsweredProblems:
+class AnsweredProblems(Answer):
     """The answers to a collection of problems."""
 
     output: str  # the folder with the answers
@@ -48,10 +46,6 @@ class AnsweredProblems:
     model: str
     model_sha256: str
     version: str  # of AdHominem
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain lists, numbers and strings, with the version of the schema."""
-        return with_schema(self)
 
 
 def attribute_problems(
@@ -117,9 +111,7 @@ def attribute_problems(
         prior_none=prior_none,
         macro_f1=sum(known) / len(known) if known and len(known) == len(scores) else None,
         problems=tuple(answered),
-        model=verifier.name,
-        model_sha256=verifier.sha256,
-        version=adhominem.__version__,
+        **made_by(verifier),
     )
 
 

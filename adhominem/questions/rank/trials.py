@@ -127,7 +127,7 @@ def _chosen(
 
 
 class Trials:
-    """The known texts of some candidates, of which each is disputed once."""
+    """The known texts of some candidates; each is disputed once."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class Trials:
         most_trials: int = MOST_TRIALS,
         seed: int = 0,
     ) -> None:
-        """So many `texts` are disputed together, each of so many `words`.
+        """Trials of `texts` at a time, each cut to about as many `words`.
 
         The `population` is that of the case: LEVs (texts, lev_size) that were given; or the texts
         `of_others` among the candidates; or none.

@@ -6,13 +6,13 @@ begins with the name of its state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor
 from typing import Any
 
 from markupsafe import Markup
 
-from adhominem.evaluation.palette import INKS
+from adhominem.evaluation.figure_style import INKS
 from adhominem.questions.question import Page, Table
 from adhominem.questions.roll.ask import Rolled
 from adhominem.questions.roll.smoothing import Block, Change, Passage
@@ -41,7 +41,6 @@ def roll_page(rolled: Rolled) -> str:
 def _values(rolled: Rolled) -> dict[str, Any]:
     return {
         "summary": summary_of(rolled),
-        "facts": _facts(rolled),
         "changes": [_in_words(rolled, change) for change in rolled.changes],
         "drawing": "" if rolled.obstacle else _drawing(rolled),
         "ink_classes": [_ink_class(colour) for colour in _colours(rolled)],
@@ -76,39 +75,6 @@ def summary_of(rolled: Rolled) -> str:
     return (
         f"Most probable, by words: {shares}; {changes.get(count, f'{count:,} changes were found')}."
     )
-
-
-def _facts(rolled: Rolled) -> dict[str, str]:
-    """How it was done, in words."""
-    options, facts = rolled.options, {"Text": f"{rolled.name}, {rolled.words:,} words"}
-    if rolled.obstacle:
-        return facts
-    facts["Windows"] = (
-        f"{len(rolled.windows):,} of about {options.words:,} words, one every {options.step:,}; "
-        "they begin where sentences do, if they can"
-    )
-    for candidate in rolled.candidates:
-        several = "" if candidate.texts == 1 else "s"
-        if candidate.log10_bayes_factor is None:
-            facts[candidate.name] = (
-                f"{candidate.texts:,} window{several} that do not overlap, about "
-                f"{candidate.words:,} words"
-            )
-        else:
-            facts[candidate.name] = (
-                f"{candidate.texts:,} text{several}, {candidate.words:,} words; log10 Bayes factor "
-                f"of the whole text {signed(candidate.log10_bayes_factor)}"
-            )
-    facts["Prior"] = (
-        f"the author changes every {options.passage:,} words on average; all "
-        f"{len(rolled.states)} states ({', '.join(rolled.states)}) are equally probable"
-        if len(rolled.states) > 1
-        else f"the author changes every {options.passage:,} words on average"
-    )
-    facts["Population"] = (
-        f"{rolled.population_texts:,} texts: {rolled.population}" if rolled.population else "none"
-    )
-    return facts
 
 
 def _in_words(rolled: Rolled, change: Change) -> str:
@@ -188,53 +154,21 @@ def _drawing(rolled: Rolled) -> Markup:
         top, bottom = _CURVES
         return bottom - (value - low) / (high - low) * (bottom - top)
 
-    colours = _colours(rolled)
-    curves = [
-        {
-            "colour": colours[at],
-            "points": [
-                (x(window.word + window.words / 2), y(window.log10_bayes_factors[at]))
-                for window in rolled.windows
-            ],
-        }
-        for at in range(len(rolled.candidates))
-    ]
     return markup(
         "roll.svg",
-        name=rolled.name,
+        rolled=rolled,
+        colours=_colours(rolled),
+        x=x,
+        y=y,
         left=_LEFT,
         right=_RIGHT,
         strip=_STRIP,
         curves_top=_CURVES[0],
         bottom=_CURVES[1],
-        boxes=_strip_boxes(rolled, x, colours),
-        curves=curves,
-        zero=y(0),
         levels=[(y(tick), signed(tick, 0)) for tick in _whole(low, high)],
         ticks=[(x(word), f"{word:,}") for word in _word_ticks(rolled.words)],
-        changes=[x(change.word) for change in rolled.changes],
-        keys=_keys(rolled.states, colours),
+        keys=_keys(rolled.states, _colours(rolled)),
     )
-
-
-def _strip_boxes(
-    rolled: Rolled, x: Callable[[float], float], colours: Sequence[str]
-) -> list[tuple[float, float, float, float, str]]:
-    """A box for each state of each block, one upon the other: x, y, width, height, colour."""
-    top, bottom = _STRIP
-    boxes: list[tuple[float, float, float, float, str]] = []
-    if len(rolled.states) == 1:  # there is nothing else that could be probable
-        return boxes
-    for block in rolled.blocks:
-        left, right, at = x(block.word), x(block.word + block.words), bottom
-        # Below the others: what is too small to be drawn leaves no gap.
-        boxes.append((left, top, right - left + 0.5, bottom - top, colours[block.state]))
-        for state, value in enumerate(block.probabilities):
-            height = value * (bottom - top)
-            at -= height
-            if height >= 0.1:  # less could not be seen
-                boxes.append((left, at, right - left + 0.5, height, colours[state]))
-    return boxes
 
 
 def _keys(states: Sequence[str], colours: Sequence[str]) -> list[tuple[float, float, str, str]]:

@@ -19,7 +19,7 @@ from adhominem.questions.question import (
     Side,
     answer_files,
 )
-from adhominem.questions.search.link import Links, link_accounts
+from adhominem.questions.search.link import RATE, Links, link_accounts
 from adhominem.questions.search.search import HITS, SearchResult, search_texts
 from adhominem.records import Offered, Within
 from adhominem.verify.verifier import Verifier
@@ -138,7 +138,7 @@ class WhichAccounts(Question):
         float,
         Within(above=0, at_most=1),
         "Expected share of false links, up to which links are listed.",
-    ] = 0.1
+    ] = RATE
     limit: Annotated[
         int | None, Within(1), "Most texts to search for; if there are more, some are drawn."
     ] = None

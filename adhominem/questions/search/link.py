@@ -38,6 +38,7 @@ NOT_A_VERDICT = (
     "can harm people who have nothing to do with each other: let a person decide each, by more "
     "than style"
 )
+RATE = 0.1  # expected share of false links, up to which links are listed
 _NEAREST = 5  # texts of other accounts that come up for each text
 _TEXTS = 8  # of an account that are compared, at most
 _DRAWN = 1_000  # pairs of accounts that show what chance does
@@ -121,7 +122,7 @@ def _cell(value: object) -> object:
 def link_accounts(
     searcher: Searcher,
     *,
-    rate: float,
+    rate: float = RATE,
     limit: int | None = None,
     seed: int = 0,
     scale: VerbalScale | None = None,

@@ -33,6 +33,7 @@ from adhominem.text.files import Document
 from adhominem.verify.cautions import CHANGED, UNCALIBRATED, listed
 from adhominem.verify.verifier import Verifier
 
+ListedText = tuple[Document, StudyText]  # a text to compare, and how the study lists it
 INPUT = "input"  # instead of a population's path: the material itself
 _ALL = 2**31  # texts of the material
 _CASES_AT_ONCE = 256  # scored together: a LEV may have many thousand numbers
@@ -114,60 +115,56 @@ class HowGood(Question):
 
     def answer(self, verifier: Verifier, run: Run) -> ValidationStudy:
         """The Bayes factors of cases made of the material, and what they show of the model."""
-        whole = self._material()
-        material, remarks = whole.without_copies()
-        drawn = self._cases(material)  # or an error, before minutes of work
-        with run.watch("encoding", len(material.documents)) as on_documents:
-            encoded, levs = run.levs(verifier, material.documents, on_documents)
-        if len(encoded) < len(material.documents):
+        texts, remarks = _without_copies(self._texts())
+        drawn = self._cases(texts)  # or an error, before minutes of work
+        with run.watch("encoding", len(texts)) as on_documents:
+            encoded, levs = run.levs(verifier, [text for text, _ in texts], on_documents)
+        if len(encoded) < len(texts):
             kept = set(map(id, encoded))
-            documents = enumerate(material.documents)
-            material = material.of([at for at, text in documents if id(text) in kept])
-            drawn = self._cases(material)
+            texts = [row for row in texts if id(row[0]) in kept]
+            drawn = self._cases(texts)
         given = None
         if self.population is not None and self.population.name != INPUT:
-            _check_by_others(self.population, material)
+            _check_by_others(self.population, texts)
             given = self.population.relevant(verifier, run)
         with run.watch("scoring", len(drawn)) as on_cases:
-            scored = self._score(verifier, material.documents, levs, drawn, given, on_cases)
+            scored = self._score(verifier, encoded, levs, drawn, given, on_cases)
         with run.watch("bootstrap", self.resamples) as on_resample:
             return ValidationStudy.of(
-                tuple(material.texts),
+                tuple(listed for _, listed in texts),
                 scored,
                 self._conditions(given),
                 on_resample=lambda: on_resample(1),
-                remarks=(*remarks, *self._remarks(material, verifier, run.model)),
+                remarks=(*remarks, *self._remarks(texts, verifier, run.model)),
                 material=self.material.name,
                 model=verifier.name,
                 model_sha256=verifier.sha256,
                 version=adhominem.__version__,
             )
 
-    def _material(self) -> StudyMaterial:
+    def _texts(self) -> list[ListedText]:
         """The texts, each cut to its first words."""
         if not self.material.documents:
             raise NotFoundError(
                 "no text of a known author can be read here; expected many", self.material.path
             )
-        material = StudyMaterial([], [])
+        texts = []
         for document in self.material.documents:
             text = document.text
             if self.words is not None:
                 text = first_words(text, self.words)
-            material.documents.append(replace(document, text=text))
-            material.texts.append(
-                StudyText(
-                    id=document.id,
-                    author=document.author,
-                    words=len(text.split()),
-                    sha256=document.sha256,
-                )
+            listed = StudyText(
+                id=document.id,
+                author=document.author,
+                words=len(text.split()),
+                sha256=document.sha256,
             )
-        return material
+            texts.append((replace(document, text=text), listed))
+        return texts
 
-    def _cases(self, material: StudyMaterial) -> list[DrawnCase]:
+    def _cases(self, texts: Sequence[ListedText]) -> list[DrawnCase]:
         """The cases; each must leave enough texts for a population, if one is to be drawn."""
-        documents, size = material.documents, self.population_size or 0
+        documents, size = [document for document, _ in texts], self.population_size or 0
         try:
             drawn = draw_cases(documents, self.known, most=self.cases, seed=self.seed)
         except OptionError as error:
@@ -248,82 +245,70 @@ class HowGood(Question):
         )
 
     def _remarks(
-        self, material: StudyMaterial, verifier: Verifier, model: str | Path
+        self, texts: Sequence[ListedText], verifier: Verifier, model: str | Path
     ) -> Iterator[str]:
         """What makes the figures of these texts better or worse than those of others would be."""
         if verifier.calibration is None:
             yield UNCALIBRATED
         elif verifier.changed:
             yield CHANGED.message
-        authors = {document.author for document in material.documents}
+        authors = {document.author for document, _ in texts}
         if model and (trained := trained_on(model_folder(model), authors)):
             yield (
                 "the model was trained on texts by authors of these names: "
                 f"{listed(sorted(trained))}; if they are the same people, it does better here than "
                 "on others"
             )
-        short = sum(text.words < (self.words or 0) for text in material.texts)
+        short = sum(text.words < (self.words or 0) for _, text in texts)
         if short:
             yield (
-                f"{short:,} of {len(material.texts):,} texts have fewer than {self.words:,} words, "
-                "and are compared as they are"
+                f"{short:,} of {len(texts):,} texts have fewer than {self.words:,} words, and are "
+                "compared as they are"
             )
 
 
-@dataclass(frozen=True)
-class StudyMaterial:
-    """The texts to compare, and their entries in the study."""
+def _without_copies(texts: Sequence[ListedText]) -> tuple[list[ListedText], list[str]]:
+    """Each text once, without passages that several share, and remarks on what was removed.
 
-    documents: list[Document]
-    texts: list[StudyText]
-
-    def of(self, places: Sequence[int]) -> StudyMaterial:
-        """The texts at these indices."""
-        return StudyMaterial(
-            [self.documents[at] for at in places], [self.texts[at] for at in places]
+    A text that occurs under two authors' names is left out altogether, since its author is
+    unclear.
+    """
+    copies, doubtful = set(), set()
+    for pair in find_duplicates([fingerprint(document.text) for document, _ in texts]):
+        if texts[pair.first][0].author == texts[pair.second][0].author:
+            copies.add(pair.second)
+        else:
+            doubtful |= {pair.first, pair.second}
+    remarks = [
+        f"left out, since {why}: {listed([texts[at][1].id for at in sorted(places)])}"
+        for places, why in (
+            (copies - doubtful, "the same author has the same text under another name"),
+            (doubtful, "the same text occurs under the names of several authors"),
         )
-
-    def without_copies(self) -> tuple[StudyMaterial, list[str]]:
-        """Each text once, without passages that several share, and remarks on what was removed.
-
-        A text that occurs under two authors' names is left out altogether, since its author is
-        unclear.
-        """
-        copies, doubtful = set(), set()
-        for pair in find_duplicates([fingerprint(document.text) for document in self.documents]):
-            if self.documents[pair.first].author == self.documents[pair.second].author:
-                copies.add(pair.second)
-            else:
-                doubtful |= {pair.first, pair.second}
-        remarks = [
-            f"left out, since {why}: {listed([self.texts[at].id for at in sorted(places)])}"
-            for places, why in (
-                (copies - doubtful, "the same author has the same text under another name"),
-                (doubtful, "the same text occurs under the names of several authors"),
-            )
-            if places
-        ]
-        kept = self.of([at for at in range(len(self.documents)) if at not in copies | doubtful])
-        return replace(kept, documents=each_by_itself(kept.documents, remarks)), remarks
+        if places
+    ]
+    kept = [row for at, row in enumerate(texts) if at not in copies | doubtful]
+    documents = each_by_itself([document for document, _ in kept], remarks)
+    return [(document, text) for document, (_, text) in zip(documents, kept, strict=True)], remarks
 
 
-def _check_by_others(population: Texts, material: StudyMaterial) -> None:
+def _check_by_others(population: Texts, texts: Sequence[ListedText]) -> None:
     """Raise if somebody of the material wrote texts of the population, as far as it shows."""
     expected = (
         "expected texts by other people: leave these out, or take the population `input`, which "
         "is drawn from the material itself, without the two authors of a case"
     )
-    members, tested = population.documents, {document.author for document in material.documents}
+    members, tested = population.documents, {document.author for document, _ in texts}
     if shared := sorted({document.author for document in members} & tested):
         raise InputError(
             f"the population has texts by authors of the material: {listed(shared)}; {expected}",
             population.path,
         )
-    count = len(material.documents)
-    prints = [fingerprint(document.text) for document in (*material.documents, *members)]
-    copied = [pair.first for pair in find_duplicates(prints) if pair.first < count <= pair.second]
+    prints = [fingerprint(text.text) for text in (*(text for text, _ in texts), *members)]
+    pairs = find_duplicates(prints)
+    copied = [pair.first for pair in pairs if pair.first < len(texts) <= pair.second]
     if copied:
-        names = listed([material.texts[at].id for at in dict.fromkeys(copied)])
+        names = listed([texts[at][1].id for at in dict.fromkeys(copied)])
         raise InputError(
             f"the population has copies of the material: {names}; {expected}", population.path
         )

@@ -1,4 +1,4 @@
-"""Models made: trained, from packed texts to a folder, or put together as an ensemble.
+"""Models trained, from texts to a folder.
 
 While a training run goes on, everything is in OUTPUT.training: for each member its checkpoints and
 its log. At the end the model moves to OUTPUT. A run that was killed goes on with `resume`.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -21,19 +20,13 @@ import numpy as np
 
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.pan import table_row
-from adhominem.jobs.run import Watch, open_corpora, unwatched
 from adhominem.model.card import ensemble_card
-from adhominem.model.files import ModelFiles, reading
 from adhominem.model.folder import (
-    check_members,
-    member_files,
-    model_folder,
     read_models,
     read_scores,
 )
-from adhominem.model.layout import AUTHORS, LAYOUT
 from adhominem.model.member import AnyModel
-from adhominem.model.writing import training_authors, write_ensemble, write_genres
+from adhominem.model.writing import write_ensemble
 from adhominem.ngrams.config import NGRAM_PRESETS, NgramConfig
 from adhominem.paper.config import PRESETS, Config
 from adhominem.records import pick_preset
@@ -41,9 +34,7 @@ from adhominem.score.decision import ensemble_probability, probability_same_auth
 from adhominem.text.corpus import PackedCorpus, is_packed
 from adhominem.text.files import check_none_read_in, noting_inputs, real_path
 from adhominem.text.normalisation import Normaliser
-from adhominem.text.streams import read_text
 from adhominem.text.writing import check_output, locked, write_folder
-from adhominem.training.fit_genres import fit_genres
 
 # Checked before the first step: the last of them are only needed when all the work is done.
 _LIBRARIES = ("torch", "safetensors", "matplotlib")
@@ -234,8 +225,8 @@ def open_inputs(
         elif any(is_packed(path) for path in corpora):
             raise OptionError("several inputs, one of them prepared; prepare all of them together")
         else:
-            packed, (sources, _) = Path(scratch) / "corpus", open_corpora(corpora)
-            corpus = prepare(sources, packed, normaliser=normaliser, skipped=skipped)
+            packed = Path(scratch) / "corpus"
+            corpus = prepare(corpora, packed, normaliser=normaliser, skipped=skipped)
         pairs: dict[str, PackedCorpus] = {}
         for path in dev:
             name = real_path(path).name
@@ -248,63 +239,3 @@ def open_inputs(
                     path, Path(scratch) / f"dev-{name}", normaliser=normaliser, skipped=skipped
                 )
         yield corpus, pairs
-
-
-@dataclass(frozen=True)
-class Ensemble:
-    """The folder of an ensemble, and the names of its members."""
-
-    model: Path
-    members: tuple[str, ...]
-
-
-def make_ensemble(
-    members: Sequence[str | Path],
-    output: str | Path,
-    *,
-    corpus: PackedCorpus | str | Path | None = None,
-    about: str | Path = "",
-    watch: Watch = unwatched,
-) -> Ensemble:
-    """Copy the members, folders of models or names of shipped ones, into one folder.
-
-    With the training `corpus`, or its folder, the genres are fitted to each member, and a
-    two-covariance model to its LEVs without the genre. `about` is the beginning of the model card;
-    a Path is read as a file with this text.
-    """
-    if isinstance(about, Path):
-        about = read_text(about)
-    if isinstance(corpus, str | Path):
-        corpus = PackedCorpus.open(corpus)
-    output = check_output(Path(output))
-    parts = [ModelFiles(model_folder(member)) for member in members]
-    sources = [files for part in parts for files in member_files(part)]
-    models = [model for part in parts for model in read_models(part)]
-    if not models:
-        raise OptionError("an ensemble without members; expected at least one")
-    if corpus is None:
-        check_members(models)
-    names = [real_path(model.folder).name for model in models]
-    if len(set(names)) < len(names):
-        names = [f"member-{number}" for number in range(1, len(names) + 1)]
-    kept = [file for file in LAYOUT if file.kept and not file.top_level]
-    with noting_inputs(), write_folder(output) as folder, watch("fitting") as on_documents:
-        for model, files, name in zip(models, sources, names, strict=True):
-            (folder / name).mkdir()
-            for file in filter(files.has, kept):
-                with reading(model.folder, file.name):
-                    (folder / name / file.name).write_bytes(files.read(file))
-            if corpus is not None:
-                write_genres(folder / name, fit_genres(model, corpus, on_documents))
-        authors = [training_authors(model.folder) for model in models]
-        shared, times = Counter(authors).most_common(1)[0]
-        if shared is not None and None not in authors and 2 * times > len(authors):
-            # Most members have this list: it is written once, for all without another.
-            (folder / AUTHORS.name).write_text(shared, "utf-8")
-        else:
-            shared = None
-        for name, of_member in zip(names, authors, strict=True):
-            if of_member is not None and of_member != shared:
-                (folder / name / AUTHORS.name).write_text(of_member, "utf-8")
-        write_ensemble(folder, names, {}, ensemble_card(names, {}, about))
-    return Ensemble(output, tuple(names))

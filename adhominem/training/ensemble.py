@@ -1,0 +1,148 @@
+"""Ensembles put together, and what is fitted to the LEVs of training texts: genres, typicality."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from adhominem.arrays import Array32, BoolArray, IntArray
+from adhominem.errors import OptionError
+from adhominem.jobs.run import Watch, unwatched
+from adhominem.model.card import ensemble_card
+from adhominem.model.files import ModelFiles, reading
+from adhominem.model.folder import check_members, member_files, model_folder, read_models
+from adhominem.model.layout import AUTHORS, LAYOUT
+from adhominem.model.member import AnyModel
+from adhominem.model.writing import training_authors, write_ensemble, write_genres
+from adhominem.score.genres import Genres
+from adhominem.score.typicality import Typicality
+from adhominem.text.corpus import PackedCorpus
+from adhominem.text.files import noting_inputs, real_path
+from adhominem.text.streams import read_text
+from adhominem.text.writing import check_output, write_folder
+
+_DOCUMENTS = 2_500  # of a corpus, that genres are fitted to
+_BYTES = 600_000_000  # of LEVs at once, where a LEV is large
+_AT_ONCE = 200
+_TYPICALITY_DOCUMENTS = 2_000  # to which typicality is fitted
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """The folder of an ensemble, and the names of its members."""
+
+    model: Path
+    members: tuple[str, ...]
+
+
+def make_ensemble(
+    members: Sequence[str | Path],
+    output: str | Path,
+    *,
+    corpus: PackedCorpus | str | Path | None = None,
+    about: str | Path = "",
+    watch: Watch = unwatched,
+) -> Ensemble:
+    """Copy the members, folders of models or names of shipped ones, into one folder.
+
+    With the training `corpus`, or its folder, the genres are fitted to each member. `about` is the
+    beginning of the model card; a Path is read as a file with this text.
+    """
+    if isinstance(about, Path):
+        about = read_text(about)
+    if isinstance(corpus, str | Path):
+        corpus = PackedCorpus.open(corpus)
+    output = check_output(Path(output))
+    parts = [ModelFiles(model_folder(member)) for member in members]
+    sources = [files for part in parts for files in member_files(part)]
+    models = [model for part in parts for model in read_models(part)]
+    if not models:
+        raise OptionError("an ensemble without members; expected at least one")
+    if corpus is None:
+        check_members(models)
+    names = [real_path(model.folder).name for model in models]
+    if len(set(names)) < len(names):
+        names = [f"member-{number}" for number in range(1, len(names) + 1)]
+    kept = [file for file in LAYOUT if file.kept and not file.top_level]
+    with noting_inputs(), write_folder(output) as folder, watch("fitting") as on_documents:
+        for model, files, name in zip(models, sources, names, strict=True):
+            (folder / name).mkdir()
+            for file in filter(files.has, kept):
+                with reading(model.folder, file.name):
+                    (folder / name / file.name).write_bytes(files.read(file))
+            if corpus is not None:
+                levs, documents = training_levs(model, corpus, on_documents)
+                write_genres(folder / name, genres_of(corpus, levs, documents))
+        authors = [training_authors(model.folder) for model in models]
+        shared, times = Counter(authors).most_common(1)[0]
+        if shared is not None and None not in authors and 2 * times > len(authors):
+            # Most members have this list: it is written once, for all without another.
+            (folder / AUTHORS.name).write_text(shared, "utf-8")
+        else:
+            shared = None
+        for name, of_member in zip(names, authors, strict=True):
+            if of_member is not None and of_member != shared:
+                (folder / name / AUTHORS.name).write_text(of_member, "utf-8")
+        write_ensemble(folder, names, {}, ensemble_card(names, {}, about))
+    return Ensemble(output, tuple(names))
+
+
+# What is fitted to the LEVs of training texts
+
+
+def genres_of(corpus: PackedCorpus, levs: Array32, documents: IntArray) -> Genres:
+    """The genres fitted to the LEVs of these documents."""
+    labels = corpus.labels
+    return Genres.fit(levs, labels.corpus[documents], labels.corpus_names)
+
+
+def training_levs(
+    model: AnyModel,
+    corpus: PackedCorpus,
+    on_documents: Callable[[int], None] = lambda count: None,
+) -> tuple[Array32, IntArray]:
+    """The LEVs of some training texts, and which texts these are: whole authors of each corpus."""
+    encoder = model.encoder()
+    documents = genre_documents(corpus, encoder.lev_size)
+    parts = []
+    for at in range(0, len(documents), _AT_ONCE):
+        batch = documents[at : at + _AT_ONCE]
+        tokens = [
+            [corpus.types[number] for number in corpus.document(int(document))]
+            for document in batch
+        ]
+        parts.append(encoder.encode(tokens, [[] for _ in batch]))
+        on_documents(len(batch))
+    return np.concatenate(parts), documents
+
+
+def genre_documents(corpus: PackedCorpus, lev_size: int) -> IntArray:
+    """The training texts of each corpus that genres are fitted to."""
+    genres = np.unique(corpus.labels.corpus)
+    most = min(_DOCUMENTS, _BYTES // (4 * lev_size * len(genres)))
+    return np.concatenate([whole_authors(corpus, genre, most) for genre in genres])
+
+
+def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) -> IntArray:
+    """Up to `most` documents of one of the corpora, always all documents of an author."""
+    labels = corpus.labels
+    documents = np.flatnonzero(labels.corpus == genre)
+    order = np.random.default_rng(seed).permutation(len(labels.author_names))
+    return documents[np.argsort(order[labels.author[documents]], kind="stable")][:most]
+
+
+def reference_documents(count: int) -> IntArray:
+    """The indices of the training texts, out of `count`, that typicality is fitted to."""
+    return np.random.default_rng(0).permutation(count)[:_TYPICALITY_DOCUMENTS]
+
+
+def fit_typicality(
+    corpus: PackedCorpus, documents: IntArray, levs: Array32, unknown: BoolArray
+) -> Typicality:
+    """What is typical of training texts: their LEVs and their shares of `unknown` types."""
+    shares = [float(unknown[corpus.document(int(at))].mean()) for at in documents]
+    return Typicality.of(levs.astype(np.float64), np.array(shares), corpus.lengths[documents])
