@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, pairwise, repeat
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -153,6 +153,12 @@ class KeptByType(ABC):
     is a new array. Subclasses define the rows.
     """
 
+    # The largest numbers of types, and of their characters, that are remembered; and of types that
+    # are added at once.
+    _MOST_TYPES: ClassVar[int]
+    _MOST_CHARACTERS: ClassVar[int]
+    _TYPES_AT_ONCE: ClassVar[int] = 4_096
+
     def __init__(self) -> None:
         self._lock = Lock()
         self._forget()
@@ -163,10 +169,6 @@ class KeptByType(ABC):
         # For each lexicon the rows (types,) of its types, -1 if not yet known.
         self._rows: WeakKeyDictionary[Lexicon, IntArray] = WeakKeyDictionary()
         self._clear()
-
-    @abstractmethod
-    def _limits(self) -> tuple[int, int]:
-        """The largest numbers of types, and of their characters, that are remembered."""
 
     @abstractmethod
     def _clear(self) -> None:
@@ -208,16 +210,16 @@ class KeptByType(ABC):
             return
         if new:
             first = len(self._known)
-            self._add(new)
+            for at in range(0, len(new), self._TYPES_AT_ONCE):
+                self._add(new[at : at + self._TYPES_AT_ONCE])
             self._known.update(zip(new, range(first, first + len(new)), strict=True))
             self._characters += characters
         rows[missing] = [self._known[token] for token in types]
         self._rows[lexicon] = rows
 
     def _has_room(self, types: int, characters: int) -> bool:
-        most_types, most_characters = self._limits()
         there, letters = len(self._known) + types, self._characters + characters
-        return there <= most_types and letters <= most_characters
+        return there <= self._MOST_TYPES and letters <= self._MOST_CHARACTERS
 
 
 class Growing:

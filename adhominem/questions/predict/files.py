@@ -107,7 +107,7 @@ def predict(
         stack.enter_context(locked(output))
         _check_new(output)  # again: another run may have ended in between
         encode = stack.enter_context(encoder_on(engine, model, verifier, jobs, device, output))
-        levs = _Levs(encode, verifier.no_statement_on, int(max_memory * 1e6))
+        levs = _LevCache(encode, verifier.no_statement_on, int(max_memory * 1e6))
         relevant, digest = None, None
         if population is not None:
             unread = stack.enter_context(_listed_once(skipped))
@@ -186,7 +186,7 @@ def _listed_once(skipped: list[InputError] | None) -> Iterator[list[InputError] 
 def _begun(
     cases: Iterator[Case],
     partial: PartialAnswers,
-    levs: _Levs,
+    levs: _LevCache,
     population: Population | None,
     taken_out: list[tuple[str, int]],
 ) -> Iterator[tuple[list[tuple[Case, bytes]], list[Case]]]:
@@ -225,7 +225,7 @@ _Lev = Levs | InputError  # (1, lev_size), or why there is none
 _Encoded = tuple[Case, Levs, Levs, bool]
 
 
-class _Levs:
+class _LevCache:
     """An `EncoderPool` that encodes each text once as long as it is kept."""
 
     def __init__(
