@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import ConfigDict, Field, WithJsonSchema
 
+from adhominem.questions.question import Side, Texts, inputs_of
+from adhominem.questions.report.ask import CaseReport
 from adhominem.questions.report.details import MOST_ENTRIES, CaseDetails, ItemDetails
 from adhominem.questions.report.formats import FORMS, form_of
 from adhominem.questions.report.report import MOST_DRAWS
 from adhominem.records import from_json
 from adhominem.verify.sensitivity import DRAWS
+from adhominem.web.asking import ask, background
 from adhominem.web.schema import (
     JsonRoute,
     Others,
-    Side,
     Strict,
     as_exhibits,
     awaited,
     responses,
     unhurried,
 )
-from adhominem.web.service import SERVERS, Case, Service
+from adhominem.web.schema import Side as SideIn
+from adhominem.web.service import Service
 
+_POPULATION = inputs_of(CaseReport)["population"]
 _STRINGS = {"type": "string"}
 _ITEM = {
     "type": "object",
@@ -48,19 +51,13 @@ _DETAILS = {  # those of the dataclass, which checks them
 class TwoSides(Strict):
     """Two sides, each one text, or several by one author, and what they are seen against."""
 
-    first: Side
-    second: Side
+    first: SideIn
+    second: SideIn
     population: Others = Field(
         None,
         description="Texts of the same genre by anybody, 5 or more, none of those compared. Left "
         "out: the server's, if it has one. An empty list: none.",
     )
-
-    def case(self) -> Case:
-        """The comparison as the service takes it, without a population."""
-        return Case(
-            first=as_exhibits(self.first, "first"), second=as_exhibits(self.second, "second")
-        )
 
 
 class ReportOnTwoSides(TwoSides):
@@ -113,18 +110,6 @@ _FILES: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def case_of(service: Service, request: Request, sides: TwoSides) -> Case:
-    """The comparison as the service takes it, with its population."""
-    case = await unhurried(len(await request.body()), sides.case)
-    service.check_case(case)
-    # The server's, unless the request has one; an empty list is none.
-    population = service.population if sides.population is None else None
-    if sides.population:
-        texts = await asyncio.to_thread(as_exhibits, sides.population, "population")
-        population = await service.find_population([text.document for text in texts])
-    return replace(case, population=population)
-
-
 def report_router(service: Service) -> APIRouter:
     """The route that programs can ask for."""
     router = APIRouter(route_class=JsonRoute)
@@ -145,22 +130,26 @@ def report_router(service: Service) -> APIRouter:
         details = from_json(CaseDetails, wanted.details, "details")
         service.check_labels(wanted.population_source)
 
-        async def work() -> bytes:
-            case = await case_of(service, request, wanted)
-            names = [document.id for document in case.documents]
+        def question() -> CaseReport:
+            sides = [as_exhibits(wanted.first, "first"), as_exhibits(wanted.second, "second")]
+            names = [text.document.id for side in sides for text in side]
             details.check_items(names, "details")
-            source = wanted.population_source
-            if wanted.population is None and case.population is not None:
-                source = source or SERVERS
-            heading = {
-                "details": details,
-                "annex": wanted.annex,
-                "population_source": source,
-                "prior_same_author": wanted.prior_same_author,
-                "seed": wanted.seed,
-                "draws": wanted.draws,
-            }
-            return await service.report_file(replace(case, heading=heading), form.write)
+            return CaseReport(
+                first=Side(tuple(sides[0])),
+                second=Side(tuple(sides[1])),
+                population=background(service, _POPULATION, wanted.population) or Texts(),
+                population_source=wanted.population_source,
+                case_file=details,
+                annex=wanted.annex,
+                prior_same_author=wanted.prior_same_author,
+                seed=wanted.seed,
+                draws=wanted.draws,
+            )
+
+        async def work() -> bytes:
+            asked = await unhurried(len(await request.body()), question)
+            data: bytes = await ask(service, asked, finish=form.write)
+            return data
 
         data = await awaited(service, request, work())
         name = f"attachment; filename=report.{wanted.form}"

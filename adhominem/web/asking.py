@@ -123,12 +123,10 @@ def question_in(cls: type[Question], body: Any, service: Service) -> Question:
 def _value(note: Input, texts: Any, body: Any, service: Service) -> Any:
     """What an input holds of the texts of a request; None if they were left out."""
     name = note.name
+    if note.is_corpus and texts is not None:
+        return _corpus(texts)
     if note.kind is Texts:
-        if texts is None:
-            return servers_population(service) if note.is_servers else None
-        if note.is_corpus:
-            return _corpus(texts)
-        return population_of(service, note, as_exhibits(texts, name) if texts else [])
+        return background(service, note, texts)
     if texts is None:
         return None
     if note.kind is dict:
@@ -139,6 +137,13 @@ def _value(note: Input, texts: Any, body: Any, service: Service) -> Any:
         called = getattr(body, f"{name}_name", name.removesuffix("s"))
         sides = [(called, as_exhibits(texts, called))]
     return note.of_sides(sides)
+
+
+def background(service: Service, note: Input, texts: list[TextIn] | None) -> Texts | None:
+    """The population of a request; if it was left out, perhaps the server's."""
+    if texts is None:
+        return servers_population(service) if note.is_servers else None
+    return population_of(service, note, as_exhibits(texts, note.name) if texts else [])
 
 
 def servers_own(cls: type[Question], service: Service) -> dict[str, Any]:
@@ -185,17 +190,23 @@ def _corpus(texts: Sequence[AuthoredText]) -> Texts:
     )
 
 
-async def ask(service: Service, question: Question, on_progress: Progress = no_progress) -> Any:
-    """The answer to a question, if it is within the limits."""
+async def ask(
+    service: Service,
+    question: Question,
+    on_progress: Progress = no_progress,
+    finish: Callable[[Any], Any] = lambda result: result,
+) -> Any:
+    """The answer to a question within the limits, or what `finish` makes of it beside the work."""
     work = await unhurried(cost(question.documents()), _check, service, question)
     documents = question.encoded()
 
-    def finish(verifier: Verifier, tell: Progress, comparison: ComparedSides | None) -> Any:
-        return question.answer(verifier.keeping(), Run(_watch(tell), comparison=comparison))
+    def answer(verifier: Verifier, tell: Progress, comparison: ComparedSides | None) -> Any:
+        run = Run(_watch(tell), comparison=comparison)
+        return finish(question.answer(verifier.keeping(), run))
 
     return await service.work(
         documents,
-        finish,
+        answer,
         on_progress,
         work=work,
         is_quick=question.is_quick,
