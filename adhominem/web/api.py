@@ -114,7 +114,7 @@ _FILES: dict[int | str, dict[str, Any]] = {
 }
 
 
-class _Answer(BaseModel):
+class _Versioned(BaseModel):
     schema_: int = Field(alias="schema", description="The version of the keys of this answer.")
 
 
@@ -126,7 +126,7 @@ class EncodedText(BaseModel):
     lev: list[float]
 
 
-class Encoded(_Answer):
+class Encoded(_Versioned):
     """The LEVs of texts, and the model they are of."""
 
     model: str
@@ -149,14 +149,14 @@ class ServedModel(BaseModel):
     population_texts: int | None = Field(description="Of the server's own population, if any.")
 
 
-class Models(_Answer):
+class Models(_Versioned):
     """What is served."""
 
     version: str
     models: list[ServedModel]
 
 
-class Health(_Answer):
+class Health(_Versioned):
     """Whether the server works."""
 
     status: str
