@@ -79,7 +79,7 @@ def test_an_item_is_known_by_the_end_of_its_path() -> None:
     assert details.item("case/letters/a.txt") is details.items[0]
     assert details.item("letters/a.txt") is details.items[0]
     for other in ("other-letters/a.txt", "a.txt"):
-        assert details.item(other) == ItemDetails(file=other)
+        assert details.item(other) == ItemDetails(file="")
 
 
 def test_an_item_that_is_no_text_or_several_is_refused() -> None:
