@@ -32,7 +32,7 @@ from adhominem.questions.predict.partial_answers import (
 )
 from adhominem.score.decision import probability_same_author, without_weak_answers
 from adhominem.score.population import Population, distinct_levs
-from adhominem.text.files import COMPRESSIONS, Document, hearing_bytes, noting_inputs, path_of
+from adhominem.text.files import COMPRESSIONS, Document, counting_bytes, noting_inputs, path_of
 from adhominem.text.pan import Pair, pair_rows, problem_rows, with_unique_ids
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
@@ -119,7 +119,7 @@ def predict(
         if isinstance(cases, str | Path):
             read = pair_rows if input_format == "pan20" else problem_rows
             on_bytes = stack.enter_context(watch("answering", size, "bytes"))
-            stack.enter_context(hearing_bytes(on_bytes))
+            stack.enter_context(counting_bytes(on_bytes))
             cases = read(path_of(cases), labelled=False)
         cases = iter(cases)
         first_case = list(islice(cases, 1))  # that the input is known before anything is written
