@@ -39,7 +39,7 @@ class Texts(Strict):
     texts: Annotated[list[Text], WithJsonSchema({**MANY_TEXTS, "minItems": 1})]
 
 
-class _Answer(BaseModel):
+class _Versioned(BaseModel):
     schema_: int = Field(alias="schema", description="The version of the keys of this answer.")
 
 
@@ -51,7 +51,7 @@ class EncodedText(BaseModel):
     lev: list[float]
 
 
-class Encoded(_Answer):
+class Encoded(_Versioned):
     """The LEVs of texts, and the model they are of."""
 
     model: str
@@ -74,14 +74,14 @@ class ServedModel(BaseModel):
     population_texts: int | None = Field(description="Of the server's own population, if any.")
 
 
-class Models(_Answer):
+class Models(_Versioned):
     """What is served."""
 
     version: str
     models: list[ServedModel]
 
 
-class Health(_Answer):
+class Health(_Versioned):
     """Whether the server works."""
 
     status: str
