@@ -15,9 +15,7 @@ from adhominem.index.searcher import Searcher as Searcher
 from adhominem.jobs.attention import attention_of as attention_of
 from adhominem.jobs.corpora import encode as encode
 from adhominem.jobs.corpora import pair_files as pair_files
-from adhominem.jobs.corpora import prepare_files as prepare_files
 from adhominem.jobs.corpora import read_levs as read_levs
-from adhominem.jobs.corpora import split_files as split_files
 from adhominem.model.folder import shipped_models as shipped_models
 from adhominem.ngrams.config import NgramConfig as NgramConfig
 from adhominem.pairs.cases import write_pair_set as write_pair_set

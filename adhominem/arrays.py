@@ -23,7 +23,7 @@ BoolArray = npt.NDArray[np.bool_]
 AnyFloats = npt.NDArray[np.floating]
 
 
-class _Table(NDArrayOperatorsMixin):
+class _ArrayLike(NDArrayOperatorsMixin):
     """A table (rows, size) that NumPy treats as an array, and converts to one to compute."""
 
     ndim = 2
@@ -63,7 +63,7 @@ class _Table(NDArrayOperatorsMixin):
         return self.astype(self.dtype if dtype is None else dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        arrays = [np.asarray(given) if isinstance(given, _Table) else given for given in inputs]
+        arrays = [np.asarray(given) if isinstance(given, _ArrayLike) else given for given in inputs]
         return getattr(ufunc, method)(*arrays, **options)
 
     def __getitem__(self, key: Any) -> Any:
@@ -80,7 +80,7 @@ class _Table(NDArrayOperatorsMixin):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SparseRows(_Table):
+class SparseRows(_ArrayLike):
     """Sparse rows (rows, size), in compressed form: only nonzero numbers are stored.
 
     Rows chosen from others share their numbers: only `begins` and `ends` are new.
@@ -111,12 +111,10 @@ class SparseRows(_Table):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of rows and their size."""
         return len(self.begins), self.size
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its numbers."""
         return self.values.dtype
 
     @property
@@ -149,7 +147,6 @@ class SparseRows(_Table):
         return SparseRows.of_counts(counts, places, rows.values[kept], int(chosen.sum()))
 
     def fill(self, zeros: npt.NDArray[Any]) -> None:
-        """Write the numbers into an array (rows, size) of zeros."""
         for at, row in enumerate(zeros):
             places, values = self.row(at)
             row[places] = values
@@ -199,7 +196,7 @@ Rows = AnyFloats | SparseRows  # (rows, size)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Levs(_Table):
+class Levs(_ArrayLike):
     """The LEVs of documents (documents, lev_size), which NumPy treats as an array.
 
     There is one part for each member of the model and, as the last part, a column that belongs to
@@ -215,13 +212,11 @@ class Levs(_Table):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of documents, and the size of a LEV."""
         documents = len(self.parts[0]) if self.parts else 0
         return documents, sum(part.shape[1] for part in self.parts)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its numbers."""
         return np.result_type(np.float32, *(part.dtype for part in self.parts))
 
     @property
@@ -235,17 +230,14 @@ class Levs(_Table):
         return cast(AnyFloats, self.parts[-1][:, -1])
 
     def chosen(self, rows: Any) -> Levs:
-        """The LEVs of some of the documents."""
         return Levs(tuple(cast(Rows, part[rows]) for part in self.parts))
 
     def __getitem__(self, key: Any) -> Any:
-        """LEVs for a slice or array; otherwise a plain array."""
         if isinstance(key, tuple) and isinstance(key[1], int) and key[1] == -1:
             return self.log_tokens[key[0]]  # without an array of all
         return super().__getitem__(key)
 
     def fill(self, zeros: npt.NDArray[Any]) -> None:
-        """Write the numbers into an array (documents, lev_size) of zeros."""
         at = 0
         for part in self.parts:
             columns = zeros[:, at : at + part.shape[1]]
@@ -309,7 +301,6 @@ class PairRows:
     """A dataclass whose arrays, and those of nested dataclasses, have a row for each pair."""
 
     def __getitem__(self, chosen: slice | npt.NDArray[Any]) -> Self:
-        """The rows of some pairs."""
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         return type(self)(**{name: _chosen(getattr(self, name), chosen) for name in names})
 

@@ -18,12 +18,11 @@ import numpy as np
 
 import adhominem
 from adhominem.arrays import Array32, IntArray, Levs, SparseRows, joined
-from adhominem.index.build import SHARD, Writer, with_codes
-from adhominem.index.codes import read_coder
-from adhominem.index.files import Shard, Strings, read_manifest, write_arrays
-from adhominem.index.packing import PackedLevs
-from adhominem.index.store import DIGEST_BYTES, ShardTexts, Store, sum_of
+from adhominem.index.build import SHARD, Writer
+from adhominem.index.files import read_manifest
+from adhominem.index.store import Store
 from adhominem.processes import worker_pool
+from adhominem.text.files import Document
 
 TEXTS = 10  # of an author that is drawn, at most
 _FIRST = 0.7  # share of numbers that are the first one's, of two authors and of two texts
@@ -97,72 +96,37 @@ class Draw:
         )
 
 
-def drawn_shard(real: Path, output: Path, number: int) -> Shard:
-    """A shard of drawn texts, without codes."""
-    store = Store(real)
-    draw, authors, rows = Draw(store, number), list[str](), list[Levs]()
+def _drawn(work: tuple[Path, int]) -> tuple[Levs, list[str]]:
+    """The LEVs of as many drawn texts as are in a shard, and their authors."""
+    real, number = work
+    draw, authors, rows = Draw(Store(real), number), list[str](), list[Levs]()
     while len(authors) < SHARD:
-        levs = draw.author()[: SHARD - len(authors)]
-        rows.append(levs)
-        authors += [f"drawn-{number}-{len(rows)}"] * len(levs)
-    packed = PackedLevs.of(joined(rows))
-    del rows
-    parts = [sum_of(packed.levs(part)) for part in np.array_split(np.arange(SHARD), 8)]
-    rng, nothing = np.random.default_rng(number), Strings.of([""] * SHARD)
-    texts = ShardTexts(
-        {
-            "ids": Strings.of([f"drawn-{number}-{at}" for at in range(SHARD)]),
-            "authors": Strings.of(authors),
-            "topics": nothing,
-            "sketches": nothing,  # nothing is shared
-        },
-        packed,
-        rng.integers(0, 256, (SHARD, DIGEST_BYTES), np.uint8),
-        np.ones(SHARD, np.uint8),
-        np.zeros(SHARD, np.uint8),
-        np.sum(parts, axis=0),
-    )
-    name = f"texts-{900_000 + number:06}.safetensors"
-    return Shard(texts=SHARD, levs=write_arrays(output, name, texts.arrays()))
-
-
-def _drawn(work: tuple[Path, Path, int]) -> Shard:
-    return drawn_shard(*work)
-
-
-def _with_codes(work: tuple[Path, str, int]) -> Shard:
-    folder, model, at = work
-    store, verifier = Store(folder), adhominem.load(model)
-    population = store.make_population(verifier)
-    assert population is not None
-    coder = read_coder(store, verifier, population)
-    assert coder is not None
-    return with_codes(store, at, coder, store.manifest)
+        rows.append(draw.author()[: SHARD - len(authors)])
+        authors += [f"drawn-{number}-{len(rows)}"] * len(rows[-1])
+    return joined(rows), authors
 
 
 def with_drawn(real: Path, output: Path, model: str, texts: int, jobs: int) -> Path:
     """An index of the texts of a real one, filled up with drawn texts."""
-    if (output / "index.json").exists() and all(s.codes for s in read_manifest(output).shards):
+    if output.exists() and read_manifest(output).complete:
         return output
-    output.mkdir(parents=True, exist_ok=True)
-    manifest = read_manifest(real)
-    for shard in manifest.shards:
-        shutil.copyfile(real / shard.levs.name, output / shard.levs.name)
-    count = max(0, round((texts - manifest.texts) / SHARD))
+    shutil.rmtree(output, ignore_errors=True)
+    shutil.copytree(real, output)
+    verifier = adhominem.load(model)
+    writer = Writer.open(output, verifier)
+    shards = max(0, round((texts - writer.manifest.texts) / SHARD))
     with worker_pool(jobs) as pool:
-        drawn = []
-        for made in pool.map(_drawn, [(real, output, number) for number in range(count)]):
-            drawn.append(made)
-            print(f"  drawn: {len(drawn) * SHARD:,}", flush=True)
-    shards = (*(replace(shard, codes=None) for shard in manifest.shards), *drawn)
-    manifest = replace(manifest, shards=shards, view=None, chance=None)
-    writer, verifier = Writer(output, manifest), adhominem.load(model)
-    population = writer.store().make_population(verifier)
-    assert population is not None
-    writer.make_coder(verifier, population)
-    with worker_pool(jobs) as pool:
-        coded = list(pool.map(_with_codes, [(output, model, at) for at in range(len(shards))]))
-    writer.save(replace(writer.manifest, shards=tuple(coded)))
+        drawn = pool.map(_drawn, [(real, number) for number in range(shards)])
+        for number, (levs, authors) in enumerate(drawn):
+            for at, author in enumerate(authors):
+                name = f"drawn-{number}-{at}"
+                document = Document(text=name, author=author, id=name)
+                writer.add(document, levs[at : at + 1])
+            print(f"  drawn: {(number + 1) * SHARD:,}", flush=True)
+    writer.flush()
+    writer.finish(verifier)
+    writer.save(replace(writer.manifest, complete=True))
+    writer.clear()
     return output
 
 

@@ -16,7 +16,9 @@ from adhominem.cli import options as opt
 @opt.all_cores
 @click.option("--without", multiple=True, metavar="STEP", help="Leave out a normalisation step.")
 @opt.runs_job
-def prepare(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:
+def prepare(
+    job: opt.Job, /, output: Path, without: tuple[str, ...], as_json: bool, **options: Any
+) -> None:
     """Tokenize texts once, into a packed corpus for training.
 
     SOURCES are folders author/document.txt or author_title.txt, .jsonl files (or
@@ -27,9 +29,11 @@ def prepare(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> Non
         adhominem prepare novels/ letters.jsonl.xz -o corpus
     """
     from adhominem.cli.terminal import print_json, print_table
-    from adhominem.jobs.corpora import prepare_files
+    from adhominem.text.normalisation import Normaliser
+    from adhominem.text.prepare import prepare
 
-    corpus = prepare_files(output=output, **options, **job)
+    normaliser = Normaliser.without(without)
+    corpus = prepare(output=output, normaliser=normaliser, **options, **job)
     description = corpus.description
     if as_json:
         print_json({**description, "skipped": [str(error) for error in job["skipped"]]})
@@ -55,7 +59,9 @@ def prepare(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> Non
 @opt.flag("--topic-disjoint", "No topic in two parts (as in PAN 2021).")
 @opt.seed
 @opt.runs_job
-def split(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:
+def split(
+    job: opt.Job, /, corpora: tuple[str, ...], output: Path, as_json: bool, **options: Any
+) -> None:
     """Split texts by author into train, dev and test.
 
     Every author is in one part alone, whatever the order of the files. Texts that
@@ -66,9 +72,9 @@ def split(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:
         adhominem split letters.jsonl -o split --shares 0.9 0.1 0
     """
     from adhominem.cli.terminal import print_result, print_table, say
-    from adhominem.jobs.corpora import split_files
+    from adhominem.pairs.split import SplitOptions, split
 
-    report = split_files(output=output, **options, **job)
+    report = split(corpora, output, SplitOptions(**options), **job)
     if as_json:
         print_result(report)
         return

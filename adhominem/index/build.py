@@ -44,7 +44,7 @@ _MORE = 16_384  # texts, at most, that correct the directions of a coder
 _OURS = re.compile(r"\.?(texts|codes|view|chance)-\d{6}(-[0-9a-f]{4})?\.safetensors(\..*)?")
 
 
-def digest_of(text: str) -> bytes:
+def digest_of_words(text: str) -> bytes:
     """A digest that identifies a text by its words, whatever stands between them."""
     return blake2b(" ".join(text.split()).encode(), digest_size=DIGEST_BYTES).digest()
 
@@ -144,7 +144,7 @@ class Writer:
     def new(self, documents: Iterable[Document]) -> Iterator[Document | InputError]:
         """The documents that are not in the index yet, under the ids that they will have in it."""
         for document in documents:
-            digest = digest_of(document.text)
+            digest = digest_of_words(document.text)
             id, author = document.id or digest.hex(), document.author
             if self._key is not None:
                 id, author = hashed(id, self._key), hashed(author, self._key)
@@ -160,16 +160,15 @@ class Writer:
                     "or give this one another id"
                 )
 
-    def add(self, document: Document, lev: Levs, *, foreign: bool = False) -> None:
-        """Add a document of `new` with its LEV (1, lev_size), and whether it is `foreign`."""
+    def add(self, document: Document, lev: Levs, *, foreign: bool = False) -> bool:
+        """Add a document of `new` with its LEV (1, lev_size), and whether it is `foreign`.
+
+        This says whether all documents so far have been written.
+        """
         self._waiting.append((document, lev, foreign))
         if len(self._waiting) >= SHARD:
             self.flush()
-
-    @property
-    def waiting(self) -> int:
-        """How many texts have been added but not written yet."""
-        return len(self._waiting)
+        return not self._waiting
 
     def flush(self) -> None:
         """Write the waiting texts. When this returns, they are on disk."""
@@ -189,7 +188,7 @@ class Writer:
 
             compressor = zstandard.ZstdCompressor(level=6, write_checksum=True)
             strings["texts"] = Strings.of([compressor.compress(d.text.encode()) for d in documents])
-        digests = np.frombuffer(b"".join(digest_of(one.text) for one in documents), np.uint8)
+        digests = np.frombuffer(b"".join(digest_of_words(one.text) for one in documents), np.uint8)
         packed = PackedLevs.of(joined(list(levs)))
         rows = digests.reshape(-1, DIGEST_BYTES)
         self._write_shard(strings, rows, np.array(foreign, np.uint8), packed, known_keys)
@@ -277,17 +276,16 @@ class Writer:
             store = self.store()
         coder = read_coder(store, verifier, population)
         if coder is None or population.texts > _GROWN * coder.approximate.population.texts:
-            coder = self.make_coder(verifier, population)
+            coder = self._make_coder(store, verifier, population)
         for at, shard in enumerate(self.manifest.shards):
             if shard.codes is None:
                 shards = list(self.manifest.shards)
-                shards[at] = with_codes(store, at, coder, self.manifest)
+                shards[at] = replace(shard, codes=self._write_codes(store, at, coder))
                 self.save(replace(self.manifest, shards=tuple(shards)))
             on_texts(shard.texts)
 
-    def make_coder(self, verifier: Verifier, population: Population) -> Coder:
+    def _make_coder(self, store: Store, verifier: Verifier, population: Population) -> Coder:
         """A new coder of the index, which has no codes from now on."""
-        store = self.store()
         # A quarter of a large index, up to a limit, corrects the directions that a sample shows.
         more = store.distinct[: min(_MORE, len(store) // 4)]
         batches = range(0, len(more) if len(more) > SAMPLE else 0, BATCH)
@@ -308,23 +306,21 @@ class Writer:
         self.save(replace(self.manifest, view=view, shards=shards))
         return coder
 
+    def _write_codes(self, store: Store, at: int, coder: Coder) -> IndexFile:
+        """Write the codes of the texts of a shard."""
+        shard, view, batches = self.manifest.shards[at], self.manifest.view, []
+        for begin in range(0, shard.texts, BATCH):
+            rows = np.arange(begin, min(begin + BATCH, shard.texts))
+            levs = store.levs(rows + store.begins[at])
+            points = coder.approximate.points(levs)
+            batches.append(CodedTexts(**vars(points), codes=coder.codes(levs, points)))
+        assert view is not None
+        stem = shard.levs.name.removesuffix(".safetensors").replace("texts", "codes")
+        name = f"{stem}-{sha256(view.sha256.encode()).hexdigest()[:4]}.safetensors"
+        return write_arrays(self.folder, name, CodedTexts.joined(batches).arrays())
+
 
 def _copy_keys(strings: Mapping[str, Strings], digests: Bytes) -> Iterator[bytes]:
     """A key for each text that most near copies of it share: its two smallest hashes."""
     for row, digest in enumerate(map(bytes, digests)):
         yield strings["sketches"].bytes_at(row)[:8] or digest
-
-
-def with_codes(store: Store, at: int, coder: Coder, manifest: Manifest) -> Shard:
-    """A shard of a manifest with the codes of its texts, which are written here."""
-    shard, batches = manifest.shards[at], []
-    for begin in range(0, shard.texts, BATCH):
-        rows = np.arange(begin, min(begin + BATCH, shard.texts))
-        levs = store.levs(rows + store.begins[at])
-        points = coder.approximate.points(levs)
-        batches.append(CodedTexts(**vars(points), codes=coder.codes(levs, points)))
-    assert manifest.view is not None
-    stem = shard.levs.name.removesuffix(".safetensors").replace("texts", "codes")
-    name = f"{stem}-{sha256(manifest.view.sha256.encode()).hexdigest()[:4]}.safetensors"
-    arrays = CodedTexts.joined(batches).arrays()
-    return replace(shard, codes=write_arrays(store.folder, name, arrays))

@@ -231,19 +231,17 @@ def _folded_size(form: QuadraticForm) -> int:
     return min(len(form.centre), _FOLDED)
 
 
-def _fold(places: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.int64], Array32]:
-    """The place and sign of each number among fewer places, so that chance products cancel."""
-    mixed = (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    signs = 1 - 2 * ((mixed >> np.uint64(20)) & np.uint64(1)).astype(np.float32)
-    return (mixed >> np.uint64(49)).astype(np.int64), signs
-
-
 def _folded(rows: AnyFloats) -> Array32:
-    """(rows, folded size): plain rows (rows, size), with many places folded to fewer."""
+    """(rows, folded size): plain rows (rows, size), with many places folded to fewer.
+
+    Each number gets a place and a sign by its old place, so that chance products cancel.
+    """
     rows = rows.astype(np.float32, copy=False)
     if rows.shape[1] <= _FOLDED:
         return rows
-    where, signs = _fold(np.arange(rows.shape[1]))
+    places = np.arange(1, rows.shape[1] + 1).astype(np.uint64)
+    mixed = places * np.uint64(0x9E3779B97F4A7C15)
+    signs = 1 - 2 * ((mixed >> np.uint64(20)) & np.uint64(1)).astype(np.float32)
     result = np.zeros((_FOLDED, len(rows)), np.float32)
-    np.add.at(result, where, (rows * signs).T)
+    np.add.at(result, (mixed >> np.uint64(49)).astype(np.int64), (rows * signs).T)
     return result.T

@@ -37,16 +37,6 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 MANIFEST = "index.json"
 _BY_ROW = (".values", ".steps", "texts.data")  # how the names of arrays end that rows are read of
 _LARGEST = 1e9  # no number of an index comes near
-_KINDS = {
-    "I8": "i1",
-    "U8": "u1",
-    "U16": "u2",
-    "U32": "u4",
-    "I64": "i8",
-    "F16": "f2",
-    "F32": "f4",
-    "F64": "f8",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,22 +95,20 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of an index."""
     path = folder / MANIFEST
-    try:
-        data = parsed_json(path.read_bytes())
-        if isinstance(data, dict) and data.get("format") != FORMAT:
-            raise IndexFolderError(
-                f"{path} has format {data.get('format')!r}; expected {FORMAT}: build the index "
-                "again with this version"
-            )
-        if isinstance(data, dict) and data.pop("crc32", None) != crc32(strict_json(data).encode()):
-            raise ValueError("its checksum is not the one recorded")
-        return from_json(Manifest, data, "index")
-    except FileNotFoundError:
+    if not path.exists():
         raise IndexFolderError(
             f"there is no index in {folder}; expected a folder that `adhominem index` has made"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise IndexFolderError(f"{path} is damaged ({error}); build the index again") from None
+        )
+    with naming_damage(path):
+        data = parsed_json(path.read_bytes())
+        if data["format"] != FORMAT:
+            raise IndexFolderError(
+                f"{path} has format {data['format']!r}; expected {FORMAT}: build the index "
+                "again with this version"
+            )
+        if data.pop("crc32") != crc32(strict_json(data).encode()):
+            raise ValueError("its checksum is not the one recorded")
+        return from_json(Manifest, data, "index")
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -176,7 +164,8 @@ def read_arrays(folder: Path, file: IndexFile) -> dict[str, npt.NDArray[Any]]:
             part = raw[slice(*(start + offset for offset in entry["data_offsets"]))]
             if not name.endswith(_BY_ROW) and crc32(part.data) != checks[name]:
                 raise ValueError(f"its {name} are not as they were written")
-            kind = np.dtype(_KINDS[entry["dtype"]])
+            letter, bits = entry["dtype"][0], int(entry["dtype"][1:])
+            kind = np.dtype(f"{letter.lower()}{bits // 8}")  # F32 is f4
             if (start + entry["data_offsets"][0]) % kind.itemsize:
                 part = part.copy()  # numbers must lie at a multiple of their size
             arrays[name] = array = part.view(kind).reshape(entry["shape"])

@@ -25,13 +25,10 @@ import numpy.typing as npt
 from adhominem.arrays import Levs, SparseRows, joined
 from adhominem.errors import InputError, MissingExtraError, NotFoundError, OptionError
 from adhominem.evaluation.measures import Leak, check_leaks
-from adhominem.jobs.run import Corpora, Watch, reading, unwatched
 from adhominem.pairs.cases import write_pair_set
-from adhominem.pairs.split import SplitOptions, SplitReport, split
 from adhominem.paper.sampling import PairOptions
-from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import Document, note_input, noting_inputs
-from adhominem.text.normalisation import STEPS, Normaliser
+from adhominem.text.readers import Corpora, Watch, reading, unwatched
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked, replaced_file
 
@@ -40,44 +37,6 @@ Write = Callable[[Sequence[Row]], None]
 
 _AT_ONCE = 256  # documents whose LEVs are unpacked
 _LABELS = ("corpus", "author", "topic", "work", "id")
-
-
-def prepare_files(
-    corpora: Corpora,
-    output: str | Path,
-    *,
-    without: Sequence[str] = (),
-    jobs: int = 1,
-    skipped: list[InputError] | None = None,
-    watch: Watch = unwatched,
-) -> PackedCorpus:
-    """Tokenize the texts of corpora once, and write them as a packed corpus for training.
-
-    `without` names normalisation steps to leave out. Texts that cannot be read are appended to
-    `skipped`; without it, the first of them raises.
-    """
-    from adhominem.text.prepare import prepare  # not above: split and pairs need no tokenizer
-
-    Normaliser((*without,))  # refuses a step that does not exist
-    normaliser = Normaliser((*(step for step in STEPS if step not in without),))
-    with reading(corpora, "preparing", watch) as sources:
-        return prepare(sources, output, normaliser=normaliser, jobs=jobs, skipped=skipped)
-
-
-def split_files(
-    corpora: Corpora,
-    output: str | Path,
-    *,
-    shares: tuple[float, float, float] = (0.8, 0.1, 0.1),
-    topic_disjoint: bool = False,
-    seed: int = 0,
-    skipped: list[InputError] | None = None,
-    watch: Watch = unwatched,
-) -> SplitReport:
-    """Split the texts of corpora by author into train, dev and test sets; see `split`."""
-    options = SplitOptions(shares=shares, topic_disjoint=topic_disjoint, seed=seed)
-    with reading(corpora, "splitting", watch, times=2) as sources:
-        return split(sources, output, options, skipped=skipped)
 
 
 @dataclass(frozen=True)
@@ -116,8 +75,9 @@ def pair_files(
         same_author_across=same_author_across or "",
         different_authors_within=different_authors_within or "",
     )
-    with reading(corpora, "reading", watch) as sources:
-        written = write_pair_set(sources, output, options, seed=seed, count=count, skipped=skipped)
+    written = write_pair_set(
+        corpora, output, options, seed=seed, count=count, skipped=skipped, watch=watch
+    )
     drawn = written.pairs
     leaks = check_leaks(
         same_author=drawn.same_author,

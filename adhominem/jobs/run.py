@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
 
 import numpy as np
 
@@ -17,36 +15,20 @@ from adhominem.jobs.workers import Encode, encode_documents, encoder_of
 from adhominem.model.folder import model_folder
 from adhominem.pairs.passages import without_recurring
 from adhominem.score.population import Population
-from adhominem.text.files import Document, hearing_bytes, note_input, noting_inputs, real_path
+from adhominem.text.files import Document, note_input, real_path
 from adhominem.text.pan import Pair
-from adhominem.text.readers import Source, find_sources, read_documents, read_pairs
+from adhominem.text.readers import Corpora as Corpora
+from adhominem.text.readers import Unit as Unit
+from adhominem.text.readers import Watch as Watch
+from adhominem.text.readers import open_corpora as open_corpora
+from adhominem.text.readers import read_documents, read_pairs
+from adhominem.text.readers import reading as reading
+from adhominem.text.readers import unwatched as unwatched
 from adhominem.verify.verification import ComparedSides
 from adhominem.verify.verifier import Verifier
 
 MOST_TEXTS = 1_000  # of a population: more would hardly move the mean
-Unit = Literal["pieces", "bytes", "share"]
-Corpora = Sequence[Source | str | Path]
 PairSets = Mapping[str, Sequence[Pair]] | Sequence[str | Path]  # by name, or where they lie
-
-
-class Watch(Protocol):
-    """Shows how far a piece of work is: a progress bar, for example.
-
-    The total is None where it is not known. What the context yields is called with the number of
-    pieces or bytes done since the last call; where the unit is a share, with the share done so far.
-    """
-
-    def __call__(
-        self, what: str, total: int | None = None, unit: Unit = "pieces"
-    ) -> AbstractContextManager[Callable[[float], None]]: ...
-
-
-@contextmanager
-def unwatched(
-    what: str, total: int | None = None, unit: Unit = "pieces"
-) -> Iterator[Callable[[float], None]]:
-    """A `Watch` that shows nothing."""
-    yield lambda done: None
 
 
 def note_model(model: str | Path) -> None:
@@ -99,26 +81,6 @@ class Run:
         rows = [(text, fresh.get((text.text, text.topic), kept.lev(text))) for text in left]
         there = [(text, lev) for text, lev in rows if lev is not None]
         return [text for text, _ in there], joined([Levs(()), *(lev for _, lev in there)])
-
-
-@contextmanager
-def reading(corpora: Corpora, what: str, watch: Watch, *, times: int = 1) -> Iterator[list[Source]]:
-    """Corpora to be read `times` over, with what is read shown; files are noted as read."""
-    with noting_inputs():
-        sources, size = open_corpora(corpora)
-        with watch(what, times * size, "bytes") as on_bytes, hearing_bytes(on_bytes):
-            yield sources
-
-
-def open_corpora(corpora: Corpora) -> tuple[list[Source], int]:
-    """The corpora at these paths, and their size in bytes; their files are noted as read."""
-    sources: list[Source] = []
-    for corpus in corpora:
-        sources += [corpus] if isinstance(corpus, Source) else find_sources(corpus)
-    for source in sources:
-        for file in source.files():
-            note_input(file)
-    return sources, sum(source.size() for source in sources)
 
 
 def read_pair_sets(

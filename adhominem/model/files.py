@@ -25,7 +25,7 @@ from adhominem.records import parsed_json
 from adhominem.text.files import path_of, read_files
 
 # The errors that damaged contents cause.
-_DAMAGE = (
+DAMAGE = (
     *(OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
     *(RecursionError, MemoryError, OptionError),
 )
@@ -176,7 +176,7 @@ def reading(folder: Path, name: str, remedy: str = _FETCH) -> Iterator[None]:
     """A context that turns errors about a file's contents into ModelErrors with a remedy."""
     try:
         yield
-    except _DAMAGE as error:
+    except DAMAGE as error:
         message = str(error)
         # A KeyError's message needs its name.
         speaks = isinstance(error, OSError | OptionError | ValueError) and message

@@ -111,7 +111,7 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
         models,
         lead,
         calibration,
-        read_genres(files),
+        read_genre_names(files),
         model_hash(files),
         fitted_to is not None and fitted_to != model_hash(files, members=True),
         read_prose(files),
@@ -249,7 +249,7 @@ def validation_name(files: ModelFiles) -> str | None:
     return name
 
 
-def read_genres(folder: Path | ModelFiles) -> dict[str, str]:
+def read_genre_names(folder: Path | ModelFiles) -> dict[str, str]:
     """The description of each genre, by name; empty if the model has none.
 
     Genres are named after the training corpora, which mean nothing to others.

@@ -18,9 +18,6 @@ from adhominem.compiled import compiled
 from adhominem.ngrams.table import CHANNELS, END, LONGEST_TOKEN, START, NgramTable, shape, spell
 from adhominem.text.lexicon import Growing, KeptByType, Numbered
 
-_MOST_TYPES = 1 << 18  # remembered types, at most some 150 MB
-_MOST_CHARACTERS = 1 << 21  # of their spellings
-_TYPES_AT_ONCE = 4_096  # whose n-grams are looked up together
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2 ** 64 / golden ratio
 
 Codes = npt.NDArray[np.uint64]
@@ -33,6 +30,9 @@ class NgramCounter(KeptByType):
     have separate ones for bigrams; the channels follow each other. Place 0 is for everything that
     no table counts. With a single table, the places are its columns, plus one.
     """
+
+    _MOST_TYPES = 1 << 18  # at most some 150 MB
+    _MOST_CHARACTERS = 1 << 21
 
     def __init__(self, *tables: NgramTable) -> None:
         if len({table.longest for table in tables}) != 1:
@@ -82,9 +82,6 @@ class NgramCounter(KeptByType):
 
     # Rows of token types
 
-    def _limits(self) -> tuple[int, int]:
-        return _MOST_TYPES, _MOST_CHARACTERS
-
     def _clear(self) -> None:
         self._ends = Growing((), np.int64)  # (types,): ends of the rows of `_flat`
         self._flat = Growing((), np.int64)  # the places of all character n-grams, concatenated
@@ -102,7 +99,8 @@ class NgramCounter(KeptByType):
         """The places of the character n-grams of some types, concatenated; their number (types,);
         and (types, 1 + tables * 2) the place of the type itself and its symbols.
         """
-        parts = [types[at : at + _TYPES_AT_ONCE] for at in range(0, len(types), _TYPES_AT_ONCE)]
+        step = self._TYPES_AT_ONCE
+        parts = [types[at : at + step] for at in range(0, len(types), step)]
         flat, lengths = zip(*map(self._index.ngram_numbers, parts or [[]]), strict=True)
         shapes = list(map(shape, types))
         whole = [_looked_up(self._tokens, types)]

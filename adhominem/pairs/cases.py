@@ -23,7 +23,7 @@ from adhominem.errors import InputError, OptionError
 from adhominem.paper.sampling import DrawnPairs, PairOptions, draw_epoch, why_no_pairs
 from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.files import Document
-from adhominem.text.readers import Source, check_names
+from adhominem.text.readers import Corpora, Watch, check_names, reading, unwatched
 from adhominem.text.writing import write_folder, write_whole
 
 TextsOf = Mapping[str, IntArray]  # the indices of each author's documents
@@ -48,22 +48,26 @@ class PairSet:
 
 
 def write_pair_set(
-    sources: Sequence[Source],
+    corpora: Corpora,
     output: str | Path,
     options: PairOptions | None = None,
     *,
     seed: int = 0,
     count: int | None = None,
     skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
 ) -> PairSet:
     """Draw at most `count` pairs, and write OUTPUT/pairs.jsonl and OUTPUT/truth.jsonl."""
     if count is not None and count < 1:
         raise OptionError(f"count is {count}; expected 1 or more")
-    check_names(sources)
     collector = LabelCollector()
     words: list[int] = []
-    # On disk, with random access: a corpus need not fit into memory.
-    with TemporaryFile() as texts, write_folder(Path(output)) as folder:
+    with (
+        reading(corpora, "reading", watch) as sources,
+        TemporaryFile() as texts,  # with random access: a corpus need not fit into memory
+        write_folder(Path(output)) as folder,
+    ):
+        check_names(sources)
         ends = [0]
         for source in sources:
             for document in source.documents(skipped=skipped):

@@ -26,7 +26,7 @@ from adhominem.paper.sampling import draw_epoch
 from adhominem.records import Options, Seed, Share, Within, with_schema
 from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.files import Document, digest_of
-from adhominem.text.readers import Source, check_names
+from adhominem.text.readers import Corpora, Source, Watch, check_names, reading, unwatched
 from adhominem.text.writing import write_folder, write_whole
 
 PARTS = ("train", "dev", "test")
@@ -61,7 +61,6 @@ class PartCounts:
 
     @property
     def pairs(self) -> int:
-        """The number of all pairs in that draw."""
         return self.same_author_pairs + self.different_author_pairs
 
 
@@ -122,16 +121,20 @@ class _Survey:
 
 
 def split(
-    sources: Sequence[Source],
+    corpora: Corpora,
     output: str | Path,
     options: SplitOptions | None = None,
     *,
     skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
 ) -> SplitReport:
     """Write OUTPUT/{train,dev,test}/CORPUS.jsonl.zst and OUTPUT/manifest.json."""
     options = options or SplitOptions()
-    check_names(sources)
-    with write_folder(Path(output)) as folder:  # before reading: it may refuse
+    with (
+        reading(corpora, "splitting", watch, times=2) as sources,
+        write_folder(Path(output)) as folder,  # before anything is read: it may refuse
+    ):
+        check_names(sources)
         survey = _Survey()
         for source in sources:
             for document in source.documents(skipped=skipped):

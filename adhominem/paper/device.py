@@ -23,9 +23,6 @@ from adhominem.paper.runtime import Runtime
 from adhominem.text.lexicon import KeptByType, Lexicon, Numbered
 from adhominem.text.vocabulary import Vocabulary, WindowOptions, WindowTable, spread_windows
 
-_MOST_TYPES = 1 << 17  # remembered types, some 170 MB for the paper's network
-_MOST_CHARACTERS = 1 << 21  # of their spellings
-_TYPES_AT_ONCE = 1 << 14
 _WINDOWS_AT_ONCE = 1 << 15  # some 7 GB for the paper's network; fewer on small devices
 _BYTES_OF_A_WINDOW = 1 << 20  # four times its need: other programs may use the device
 
@@ -121,12 +118,13 @@ class DeviceRuntime(Runtime):
 class _TypeVectors(KeptByType):
     """A table on the device with the network's vector of each token type."""
 
+    _MOST_TYPES = 1 << 17  # some 170 MB for the paper's network
+    _MOST_CHARACTERS = 1 << 21
+    _TYPES_AT_ONCE = 1 << 14
+
     def __init__(self, network: Network, vocabulary: Vocabulary, device: torch.device) -> None:
         self._network, self._vocabulary, self._device = network, vocabulary, device
         super().__init__()
-
-    def _limits(self) -> tuple[int, int]:
-        return _MOST_TYPES, _MOST_CHARACTERS
 
     def _clear(self) -> None:
         options = self._network.options
@@ -145,15 +143,10 @@ class _TypeVectors(KeptByType):
             grown = self._table.new_zeros(max(last, 2 * len(self._table)), self._table.shape[1])
             grown[: self._size] = self._table[: self._size]
             self._table = grown
-        for at in range(0, len(types), _TYPES_AT_ONCE):
-            part = types[at : at + _TYPES_AT_ONCE]
-            words = self._vocabulary.token_ids(part)  # (types,)
-            characters = self._vocabulary.character_ids(part)  # (types, characters)
-            vectors = self._network.type_vectors(
-                on_device(words, self._device), on_device(characters, self._device)
-            )  # (types, size)
-            self._table[self._size : self._size + len(part)] = vectors
-            self._size += len(part)
+        words = on_device(self._vocabulary.token_ids(types), self._device)  # (types,)
+        characters = on_device(self._vocabulary.character_ids(types), self._device)
+        self._table[self._size : last] = self._network.type_vectors(words, characters)
+        self._size = last
 
 
 @contextmanager

@@ -28,13 +28,15 @@ from adhominem.text.vocabulary import (
     spread_windows,
 )
 
-_MOST_TYPES = 1 << 16  # some 100 MB; then the tables are emptied
-_MOST_CHARACTERS = 1 << 20  # of their spellings
-_TYPES_AT_ONCE = 4_096
+_WINDOWS_AT_ONCE = 256  # in one recurrence, whose state fits into a core's cache
+_VARIANTS_AT_ONCE = 128  # of a document, through its second BiLSTM
 
 
 class TypeInputs(KeptByType):
     """The inputs of the gates in both directions, for each token type."""
+
+    _MOST_TYPES = 1 << 16  # some 100 MB
+    _MOST_CHARACTERS = 1 << 20
 
     def __init__(
         self, weights: Weights, vocabulary: Vocabulary, lstm: Pooling, kernel: Kernel
@@ -57,9 +59,6 @@ class TypeInputs(KeptByType):
         )
         super().__init__()
 
-    def _limits(self) -> tuple[int, int]:
-        return _MOST_TYPES, _MOST_CHARACTERS
-
     def _clear(self) -> None:
         half = len(self._bias) // 2
         # Per direction, contiguous: otherwise each step would copy it.
@@ -74,18 +73,16 @@ class TypeInputs(KeptByType):
             return rows, (first.rows, second.rows)
 
     def _add(self, types: list[str]) -> None:
-        for at in range(0, len(types), _TYPES_AT_ONCE):
-            part = types[at : at + _TYPES_AT_ONCE]
-            ids = self._vocabulary.token_ids(part)
-            of_words = np.repeat(self._unknown_inputs[None], len(part), axis=0)
-            known = np.flatnonzero(ids != UNKNOWN)
-            if len(known):
-                of_words[known] = self._inputs(self._word_vectors[ids[known]])
-            spelled = self._spellings(self._vocabulary.character_ids(part))
-            inputs = self._times_spelling_weight(spelled)
-            inputs += of_words
-            for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
-                table.add(half)
+        ids = self._vocabulary.token_ids(types)
+        of_words = np.repeat(self._unknown_inputs[None], len(types), axis=0)
+        known = np.flatnonzero(ids != UNKNOWN)
+        if len(known):
+            of_words[known] = self._inputs(self._word_vectors[ids[known]])
+        spelled = self._spellings(self._vocabulary.character_ids(types))
+        inputs = self._times_spelling_weight(spelled)
+        inputs += of_words
+        for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
+            table.add(half)
 
     def _inputs(self, vectors: Array32) -> Array32:
         """The inputs (vectors, inputs) from word vectors, with the bias."""
@@ -119,10 +116,6 @@ class TypeInputs(KeptByType):
             )
         first, second = np.split(inputs, 2, axis=1)
         return np.ascontiguousarray(first), np.ascontiguousarray(second)
-
-
-_WINDOWS_AT_ONCE = 256  # in one recurrence, whose state fits into a core's cache
-_VARIANTS_AT_ONCE = 128  # of a document, through its second BiLSTM
 
 
 @dataclass(frozen=True)

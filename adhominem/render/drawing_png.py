@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 from xml.etree.ElementTree import Element
 
 from adhominem.evaluation.figure_style import house_style
@@ -25,50 +26,35 @@ def drawing_png(svg: Element) -> tuple[bytes, float, float]:
         axes.set(xlim=(0, wide), ylim=(high, 0))
         axes.axis("off")
         for order, item in enumerate(svg):
-
-            def number(name: str, item: Element = item) -> float:
-                return float(item.get(name, 0))
-
+            given = item.attrib
+            style: dict[str, Any] = {"zorder": order}
             match item.tag:
                 case "polyline":
-                    points = [point.split(",") for point in item.get("points", "").split()]
-                    (line,) = axes.plot(
-                        [float(x) for x, _ in points],
-                        [float(y) for _, y in points],
-                        color=item.attrib["stroke"],
-                        linewidth=number("stroke-width"),
-                        zorder=order,
-                        solid_capstyle="butt",
-                    )
-                    if dashes := item.get("stroke-dasharray", ""):
-                        parts = [float(part) / number("stroke-width") for part in dashes.split()]
-                        line.set_dashes(parts)
+                    points = [point.split(",") for point in given["points"].split()]
+                    across, down = ([float(point[at]) for point in points] for at in (0, 1))
+                    width = float(given["stroke-width"])
+                    style |= {"color": given["stroke"], "solid_capstyle": "butt"}
+                    (line,) = axes.plot(across, down, linewidth=width, **style)
+                    if dashes := given.get("stroke-dasharray"):
+                        line.set_dashes([float(part) / width for part in dashes.split()])
                 case "rect":
-                    corner, size = (number("x"), number("y")), (number("width"), number("height"))
-                    axes.add_patch(
-                        Rectangle(corner, *size, color=item.attrib["fill"], lw=0, zorder=order)
-                    )
+                    corner = float(given["x"]), float(given["y"])
+                    size = float(given["width"]), float(given["height"])
+                    axes.add_patch(Rectangle(corner, *size, color=given["fill"], lw=0, **style))
                 case "circle":
-                    axes.add_patch(
-                        Circle(
-                            (number("cx"), number("cy")),
-                            number("r"),
-                            facecolor=item.attrib["fill"],
-                            edgecolor=item.attrib["stroke"],
-                            lw=1,
-                            zorder=order,
-                        )
-                    )
+                    centre = float(given["cx"]), float(given["cy"])
+                    style |= {"facecolor": given["fill"], "edgecolor": given["stroke"], "lw": 1}
+                    axes.add_patch(Circle(centre, float(given["r"]), **style))
                 case _:
                     axes.text(
-                        number("x"),
-                        number("y"),
+                        float(given["x"]),
+                        float(given["y"]),
                         harmless(item.text or "").replace("$", r"\$"),
-                        ha=_ANCHORS[item.get("text-anchor", "start")],
-                        fontsize=number("font-size"),
-                        fontweight="bold" if item.get("font-weight") else "normal",
-                        color=item.attrib["fill"],
-                        zorder=order,
+                        ha=_ANCHORS[given.get("text-anchor", "start")],
+                        fontsize=float(given["font-size"]),
+                        fontweight="bold" if "font-weight" in given else "normal",
+                        color=given["fill"],
+                        **style,
                     )
         data = io.BytesIO()
         figure.savefig(data, format="png", dpi=_DOTS, metadata={"Software": None})

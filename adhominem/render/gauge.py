@@ -6,10 +6,10 @@ Faint shapes above them show the Bayes factors of like cases by one author and b
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from math import ceil, floor, isfinite, log
+from math import ceil, floor, inf, isfinite, log
+from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -32,8 +32,7 @@ _NEAREST_TICKS = 0.085  # of the gauge
 _WITHOUT_BOUNDS = 3.0  # decades on either side, at least
 
 
-@dataclass(frozen=True)
-class Band:
+class Band(NamedTuple):
     """A rung of the verbal scale within the bounds; positions are percentages of the gauge."""
 
     side: str  # same or diff
@@ -43,26 +42,13 @@ class Band:
     label: str  # empty where it does not fit
 
 
-@dataclass(frozen=True, kw_only=True)
-class Among:
+class Among(NamedTuple):
     """The position of a number among those of like cases of known authors."""
 
     cases: int
-    condition: str  # what they have in common with the case at hand
-    dropped: tuple[str, ...]
     same_share: float  # of the same-author cases: as great, or as small, as the number
     different_share: float
     is_for_same: bool  # whether the shares are of those as great
-
-    @property
-    def same(self) -> str:
-        """The share of the same-author cases in words."""
-        return _in_words(self.same_share)
-
-    @property
-    def different(self) -> str:
-        """The share of the different-author cases in words."""
-        return _in_words(self.different_share)
 
 
 def gauge(
@@ -97,13 +83,14 @@ def gauge(
         high=signed(high),
         bounds=(place(low), place(high)),
         zero=place(0),
-        bands=_bands(low, high, place),
+        bands=list(_bands(low, high, place)),
         ticks=[(place(value), name) for value, name in _ticks(low, high)],
         shapes=shapes,
         height=_HEIGHT,
         place=at,
         anchor="start" if at < 15 else "end" if at > 85 else "middle",
         among=None if like is None else among(log10, like),
+        share=_share_in_words,
     )
 
 
@@ -112,17 +99,10 @@ def among(log10: float, like: LikeCases) -> Among:
     values, same = like.cases.log_bayes_factor, like.cases.same_author
     result = np.float32(log10 * _LOG_10)  # as exact as those: one at a bound equals it
     reach = values >= result if log10 > 0 else values <= result
-    return Among(
-        cases=len(values),
-        condition=like.description,
-        dropped=like.dropped,
-        same_share=float(reach[same].mean()),
-        different_share=float(reach[~same].mean()),
-        is_for_same=log10 > 0,
-    )
+    return Among(len(values), float(reach[same].mean()), float(reach[~same].mean()), log10 > 0)
 
 
-def _in_words(share: float) -> str:
+def _share_in_words(share: float) -> str:
     """A share in words; it is called none only if it is exactly 0."""
     if share == 0:
         return "none"
@@ -138,32 +118,21 @@ def _ends(log10: float, lower: float | None, upper: float | None) -> tuple[float
     return min(ends[0], value, 0.0), max(ends[1], value, 0.0)
 
 
-def _bands(low: float, high: float, place: Callable[[float], float]) -> list[Band]:
+def _bands(low: float, high: float, place: Callable[[float], float]) -> Iterator[Band]:
     scale = VerbalScale()
-    starts = [start for start, _ in scale.rungs]
-    bands = []
+    ends = pairwise([*(start for start, _ in scale.rungs), inf])
     first = 0 if scale.rungs[0][1] == NONE else 1  # the colour of neither side, or the palest
     for level, ((begin, end), (_, words)) in enumerate(
-        zip(pairwise([*starts, float("inf")]), scale.rungs, strict=True), start=first
+        zip(ends, scale.rungs, strict=True), start=first
     ):
+        label = "" if level == 0 else words.removesuffix(" support")
         for side, sign in (("diff", -1), ("same", 1)):
             inner, outer = sorted((sign * begin, sign * end))
             inner, outer = max(inner, low), min(outer, high)
-            if inner >= outer:
-                continue
-            at, to = place(inner), place(outer)
-            bands.append(Band(side, min(level, _LEVELS), at, round(to - at, 2), _short(words)))
-    return [_fitted(band) for band in bands]
-
-
-def _short(words: str) -> str:
-    return "neither" if words == NONE else words.removesuffix(" support")
-
-
-def _fitted(band: Band) -> Band:
-    room = band.width / 100 * _NARROW
-    fits = len(band.label) * _A_LETTER < room and band.level > 0
-    return band if fits else Band(band.side, band.level, band.begin, band.width, "")
+            if inner < outer:
+                at, width = place(inner), round(place(outer) - place(inner), 2)
+                fits = len(label) * _A_LETTER < width / 100 * _NARROW
+                yield Band(side, min(level, _LEVELS), at, width, label if fits else "")
 
 
 def _ticks(low: float, high: float) -> list[tuple[float, str]]:

@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from adhominem.render import layout, summary
 from adhominem.render.gauge import gauge
-from adhominem.render.templates import asset, markup, render_page, verbatim
+from adhominem.render.templates import asset, markup, render, render_page, verbatim
 from adhominem.verify.explanation import ExplainedText, Explanation
 
 _VIEWS = {
@@ -35,39 +35,16 @@ _VIEWS = {
 _LONG = 40_000  # characters
 _PART = 3_000  # characters at least
 _CUT = '</div><div class="part">'
-# The deepest colours on dark pages: those of tokens have ink upon them.
-_DEEP_TOKEN, _DEEP_PASSAGE = "#a8382b", "#7db4e2"
+_DEEP_COLOURS = {"t": "#a8382b", "w": "#7db4e2"}  # on dark pages: tokens have ink upon them
 
 
-def _palette() -> str:
-    """The colours of each level, as strong on a dark page as they are on a white one."""
-    tokens, passages = (
-        [_themed(colour, deep, at / (len(colours) - 1)) for at, colour in enumerate(colours)]
-        for colours, deep in (
-            (layout.TOKEN_COLOURS, _DEEP_TOKEN),
-            (layout.PASSAGE_COLOURS, _DEEP_PASSAGE),
-        )
+STYLE = "\n".join(
+    (
+        asset("colours.css"),
+        render("heat_map_colours.css", layout=layout, deep=_DEEP_COLOURS),
+        asset("heat_map.css"),
     )
-    rules = [f".heat .t{at} {{ background: {colour}; }}" for at, colour in enumerate(tokens)]
-    for name, shown in (("w", passages), ("t", tokens)):
-        rules += [f".{name}{at} {{ --{name}: {colour}; }}" for at, colour in enumerate(shown)]
-    for name, stroke, sided in (
-        ("same", "solid", layout.SAME_COLOURS),
-        ("diff", "dotted", layout.DIFFERENT_COLOURS),
-    ):
-        rules += [
-            f".{name}{at} {{ --side: var(--{name}-{at}); --stroke: {stroke}; "
-            f"--edge: var(--{name}); }}"
-            for at in range(1, len(sided) + 1)
-        ]
-    return "\n".join(rules)
-
-
-def _themed(colour: str, deep: str, share: float) -> str:
-    return f"light-dark({colour}, color-mix(in oklab, var(--paper), {deep} {share:.0%}))"
-
-
-STYLE = "\n".join((asset("colours.css"), _palette(), asset("heat_map.css")))
+)
 SCRIPT = asset("heat_map.js")
 
 

@@ -282,8 +282,8 @@ def check_none_read_in(folder: Path) -> None:
 
 
 @contextmanager
-def hearing_bytes(on_bytes: Callable[[int], object]) -> Iterator[None]:
-    """A context in which this hears how many bytes of texts are read, packed as they are."""
+def counting_bytes(on_bytes: Callable[[int], object]) -> Iterator[None]:
+    """A context in which `on_bytes` gets the number of bytes of each block that is read."""
     token = _on_bytes.set(on_bytes)
     try:
         yield
@@ -314,8 +314,8 @@ def readable(path: str | Path) -> Iterator[None]:
         ) from None
 
 
-class _Input(io.FileIO):
-    """An open input, whose errors name it, and whose bytes are heard of."""
+class _InputFile(io.FileIO):
+    """An open input whose errors name it, and whose bytes are counted."""
 
     def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
         with readable(self.name):
@@ -334,7 +334,7 @@ def open_input(path: Path) -> io.BufferedReader:
             mode = os.stat(path).st_mode
             if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
                 raise InputError("this is a device; expected a file", path)
-            file = _Input(path)
+            file = _InputFile(path)
     except ValueError as error:  # of a name with a NUL in it
         raise NotFoundError(
             f"there can be no such file ({error}); choose another name", path

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, pairwise, repeat
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -37,7 +37,6 @@ class PythonChunks:
         self.add = self._known.__setitem__
 
     def look_up(self, text: str) -> tuple[bytes, list[str]]:
-        """The token numbers of a text's known chunks, concatenated, and the unknown chunks."""
         chunks = text.split()
         rows = list(map(self._known.get, chunks, repeat(b"")))  # every chunk has a token
         new = zip(chunks, rows, strict=True) if b"" in rows else ()
@@ -154,6 +153,12 @@ class KeptByType(ABC):
     is a new array. Subclasses define the rows.
     """
 
+    # The largest numbers of types, and of their characters, that are remembered; and of types that
+    # are added at once.
+    _MOST_TYPES: ClassVar[int]
+    _MOST_CHARACTERS: ClassVar[int]
+    _TYPES_AT_ONCE: ClassVar[int] = 4_096
+
     def __init__(self) -> None:
         self._lock = Lock()
         self._forget()
@@ -164,10 +169,6 @@ class KeptByType(ABC):
         # For each lexicon the rows (types,) of its types, -1 if not yet known.
         self._rows: WeakKeyDictionary[Lexicon, IntArray] = WeakKeyDictionary()
         self._clear()
-
-    @abstractmethod
-    def _limits(self) -> tuple[int, int]:
-        """The largest numbers of types, and of their characters, that are remembered."""
 
     @abstractmethod
     def _clear(self) -> None:
@@ -209,28 +210,26 @@ class KeptByType(ABC):
             return
         if new:
             first = len(self._known)
-            self._add(new)
+            for at in range(0, len(new), self._TYPES_AT_ONCE):
+                self._add(new[at : at + self._TYPES_AT_ONCE])
             self._known.update(zip(new, range(first, first + len(new)), strict=True))
             self._characters += characters
         rows[missing] = [self._known[token] for token in types]
         self._rows[lexicon] = rows
 
     def _has_room(self, types: int, characters: int) -> bool:
-        most_types, most_characters = self._limits()
         there, letters = len(self._known) + types, self._characters + characters
-        return there <= most_types and letters <= most_characters
+        return there <= self._MOST_TYPES and letters <= self._MOST_CHARACTERS
 
 
 class Growing:
     """An array that rows can be appended to. Views of it that others hold stay valid."""
 
     def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
-        """Make an empty array whose rows have this shape."""
         self._array = np.empty((1 << 10, *shape), dtype)
         self.size = 0
 
     def add(self, rows: npt.NDArray[Any] | Sequence[Any]) -> None:
-        """Append some rows."""
         last = self.size + len(rows)
         if last > len(self._array):
             size = max(last, 2 * len(self._array))
@@ -242,5 +241,4 @@ class Growing:
 
     @property
     def rows(self) -> npt.NDArray[Any]:
-        """The rows added so far."""
         return self._array[: self.size]

@@ -245,11 +245,16 @@ class Normaliser(Options):
 
     steps: Annotated[tuple[str, ...], Longest(1_000), SomeOf(*STEPS)] = tuple(STEPS)
 
+    @classmethod
+    def without(cls, steps: Iterable[str]) -> Normaliser:
+        """All steps but these."""
+        left_out = cls((*steps,)).steps  # refuses a step that does not exist
+        return cls(tuple(step for step in STEPS if step not in left_out))
+
     def _passes(self) -> Iterator[Edits]:
         return (edits for name in self.steps for edits in STEPS[name])
 
     def __call__(self, text: str) -> str:
-        """The normalised text."""
         special = _special(text)
         for edits in self._passes():
             begins = _BEGINS.get(edits)

@@ -176,7 +176,7 @@ def _blocks_of(archive: ZipFile, part: str) -> Iterator[bytes]:
             yield block
 
 
-class _Part:
+class _XmlText:
     """A part of an office file, read as XML; subclasses say what of it belongs to the text.
 
     Names are "NAMESPACE NAME". Paragraphs come in the order in which they begin: a text box follows
@@ -224,7 +224,6 @@ class _Part:
         """Letters in the innermost element."""
 
     def new_paragraph(self) -> list[str]:
-        """Begin a paragraph."""
         self._paragraphs.append([])
         return self._paragraphs[-1]
 
@@ -265,16 +264,17 @@ def _read_docx(data: bytes) -> str:
         return _join(_WordText(archive, main.lstrip("/")).paragraphs)
 
 
-class _Relations(_Part):
+class _Relations(_XmlText):
     main_document: str | None = None
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         is_document = attributes.get("Type", "").endswith("/officeDocument")
-        if self.main_document is None and is_document and name.endswith(" Relationship"):
+        is_relation = name.rpartition(" ")[2] == "Relationship"
+        if self.main_document is None and is_document and is_relation:
             self.main_document = attributes["Target"]
 
 
-class _AllLetters(_Part):
+class _AllLetters(_XmlText):
     """All letters in a part of a Word document, whatever element they are in."""
 
     def __init__(self, archive: ZipFile, part: str) -> None:
@@ -305,7 +305,7 @@ class _Open:
     used: bool = False  # whether one of the alternatives was read
 
 
-class _WordText(_Part):
+class _WordText(_XmlText):
     """The running text of a Word document."""
 
     def __init__(self, archive: ZipFile, part: str) -> None:
@@ -368,7 +368,7 @@ def _read_odt(data: bytes) -> str:
         )
 
 
-class _OdfText(_Part):
+class _OdfText(_XmlText):
     """The running text of an OpenDocument text."""
 
     def __init__(self, archive: ZipFile, part: str) -> None:

@@ -20,6 +20,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from adhominem.arrays import IntArray
 from adhominem.errors import (
     EmptyTextError,
     InputError,
@@ -38,10 +39,19 @@ from adhominem.text.corpus import (
     pack_strings,
 )
 from adhominem.text.files import Document
-from adhominem.text.lexicon import Numbered
+from adhominem.text.lexicon import Lexicon, Numbered
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.pan import Pair
-from adhominem.text.readers import Source, check_names, find_sources, read_pairs
+from adhominem.text.readers import (
+    Corpora,
+    Source,
+    Watch,
+    check_names,
+    find_sources,
+    read_pairs,
+    reading,
+    unwatched,
+)
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import prefix_tokens
@@ -52,21 +62,22 @@ _LONGEST_TYPE = 64  # characters; longer tokens (links, screams) are cut
 
 
 def prepare(
-    sources: Iterable[Source],
+    corpora: Corpora,
     output: str | Path,
     *,
     normaliser: Normaliser | None = None,
     jobs: int = 1,
     skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
 ) -> PackedCorpus:
     """Read, normalise and tokenize every document, and write the packed corpus.
 
     With `jobs` above 1, a script must keep the call under `if __name__ == "__main__":`.
     """
-    sources = list(sources)
-    check_names(sources)
-    streams = [(source, source.documents(skipped=skipped)) for source in sources]
-    return _pack(streams, Path(output), normaliser or Normaliser(), jobs, skipped)
+    with reading(corpora, "preparing", watch) as sources:
+        check_names(sources)
+        streams = [(source, source.documents(skipped=skipped)) for source in sources]
+        return _pack(streams, Path(output), normaliser or Normaliser(), jobs, skipped)
 
 
 def prepare_pairs(
@@ -144,7 +155,7 @@ class _Packer:
     def __init__(self, file: BinaryIO, tokenizer: Tokenizer) -> None:
         self._file, self._tokenizer = file, tokenizer
         self._hash = sha256()
-        self._types: dict[str, int] = {}
+        self._lexicon = Lexicon()
         self._labels = LabelCollector()
         self._lengths: list[int] = []
         self.ids: list[str] = []
@@ -159,8 +170,8 @@ class _Packer:
         firsts[row[::-1]] = np.arange(len(row))[::-1]
         used = np.flatnonzero(firsts >= 0)
         to_global = np.empty(len(types), TOKEN_DTYPE)
-        for number in used[np.argsort(firsts[used])].tolist():
-            to_global[number] = self._number(types[number])
+        used = used[np.argsort(firsts[used])]
+        to_global[used] = self._numbers(types[number] for number in used.tolist())
         data = to_global[row].tobytes()
         self._file.write(data)
         self._hash.update(data)
@@ -169,19 +180,18 @@ class _Packer:
             self._lengths.append(length)
             self.ids.append(document.id)
 
-    def _number(self, token_type: str) -> int:
-        return self._types.setdefault(token_type[:_LONGEST_TYPE], len(self._types))
+    def _numbers(self, types: Iterable[str]) -> IntArray:
+        return self._lexicon.number([token_type[:_LONGEST_TYPE] for token_type in types])
 
     def write(self, folder: Path, sources: list[Source], same_author: list[bool] | None) -> None:
-        """Write the tables and the description."""
         labels = self._labels.labels()
         prefixes = [prefix_tokens(topic, self._tokenizer) for topic in labels.topic_names]
-        topic_tokens = list(map(self._number, chain.from_iterable(prefixes)))
-        strings = {"ids": self.ids, "types": list(self._types)}
+        topic_tokens = self._numbers(chain.from_iterable(prefixes))
+        strings = {"ids": self.ids, "types": self._lexicon.types}
         strings |= {f"{label}_names": getattr(labels, f"{label}_names") for label in LABELS}
         arrays: dict[str, npt.NDArray[np.generic]] = {
             "offsets": np.cumsum([0, *self._lengths], dtype=np.int64),
-            "topic_tokens": np.array(topic_tokens, dtype=TOKEN_DTYPE),
+            "topic_tokens": topic_tokens.astype(TOKEN_DTYPE),
             "topic_offsets": np.cumsum([0, *map(len, prefixes)], dtype=np.int64),
             **{label: getattr(labels, label) for label in LABELS},
         }
@@ -197,7 +207,7 @@ class _Packer:
             "topics": len(labels.topic_names),
             "works": len(labels.work_names),
             "tokens": sum(self._lengths),
-            "types": len(self._types),
+            "types": len(self._lexicon),
             "tokens_sha256": self._hash.hexdigest(),
             "normalisation": list(self._tokenizer.normaliser.steps),
             "corpora": [self._describe(source, labels) for source in sources],

@@ -11,10 +11,11 @@ import io
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from adhominem.errors import (
     InputError,
@@ -30,7 +31,10 @@ from adhominem.text.files import (
     READABLE_SUFFIXES,
     Document,
     bare_stem,
+    counting_bytes,
     digest_of,
+    note_input,
+    noting_inputs,
     path_of,
     readable_name,
     readable_suffix,
@@ -60,6 +64,29 @@ from adhominem.text.streams import (
 )
 
 Check = Callable[[Document], Document]  # raises an InputError, or returns what it was given
+
+
+Unit = Literal["pieces", "bytes", "share"]
+
+
+class Watch(Protocol):
+    """Shows how far a piece of work is: a progress bar, for example.
+
+    The total is None where it is not known. What the context yields is called with the number of
+    pieces or bytes done since the last call; where the unit is a share, with the share done so far.
+    """
+
+    def __call__(
+        self, what: str, total: int | None = None, unit: Unit = "pieces"
+    ) -> AbstractContextManager[Callable[[float], None]]: ...
+
+
+@contextmanager
+def unwatched(
+    what: str, total: int | None = None, unit: Unit = "pieces"
+) -> Iterator[Callable[[float], None]]:
+    """A `Watch` that shows nothing."""
+    yield lambda done: None
 
 
 class Layout(StrEnum):
@@ -215,6 +242,29 @@ def check_names(sources: Sequence[Source]) -> None:
         raise OptionError(f"several corpora are named '{twice[0]}'; rename all but one of them")
 
 
+Corpora = Sequence[Source | str | Path]
+
+
+@contextmanager
+def reading(corpora: Corpora, what: str, watch: Watch, *, times: int = 1) -> Iterator[list[Source]]:
+    """Corpora to be read `times` over, with what is read shown; files are noted as read."""
+    with noting_inputs():
+        sources, size = open_corpora(corpora)
+        with watch(what, times * size, "bytes") as on_bytes, counting_bytes(on_bytes):
+            yield sources
+
+
+def open_corpora(corpora: Corpora) -> tuple[list[Source], int]:
+    """The corpora at these paths, and their size in bytes; their files are noted as read."""
+    sources: list[Source] = []
+    for corpus in corpora:
+        sources += [corpus] if isinstance(corpus, Source) else find_sources(corpus)
+    for source in sources:
+        for file in source.files():
+            note_input(file)
+    return sources, sum(source.size() for source in sources)
+
+
 def read_documents(
     path: str | Path,
     *,
@@ -269,7 +319,6 @@ def _file_source(path: Path) -> Source:
 
 
 def _first_readable(rows: JsonRows) -> dict[str, Any]:
-    """The first readable row; empty if there is none."""
     return next((row for _, row in rows if isinstance(row, dict)), {})
 
 

@@ -81,7 +81,7 @@ def unpacked(raw: BinaryIO, path: Path, size: int) -> Iterator[io.BufferedReader
         return
     window = max(_ZSTD_WINDOW, min(_ZSTD_WINDOW_BY_SIZE * size, _ZSTD_LARGEST_WINDOW))
     try:
-        yield io.BufferedReader(_Blocks(_unpack(raw, suffix, window)), BLOCK)
+        yield io.BufferedReader(_Unpacked(_unpack(raw, suffix, window)), BLOCK)
     except (EOFError, lzma.LZMAError, zlib.error) as error:
         for message, most, advice in (
             ("Memory usage limit", _XZ_MEMORY, "`xz -d`, or pack it again with `xz -9`"),  # lzma's
@@ -137,8 +137,8 @@ def _new_frame(suffix: str, window: int) -> tuple[Any, Callable[[bytes], bytes]]
     return frame, unpack
 
 
-class _Blocks(io.RawIOBase):
-    """Blocks of bytes as a raw file."""
+class _Unpacked(io.RawIOBase):
+    """The unpacked blocks as a raw file."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks

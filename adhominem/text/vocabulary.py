@@ -57,7 +57,6 @@ class Vocabulary:
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """The token types of the vocabulary, as a set."""
         return frozenset(self.token_types)
 
     @cached_property

@@ -28,6 +28,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from adhominem.errors import CheckpointError
+from adhominem.model.files import DAMAGE
 from adhominem.ngrams.config import NgramConfig
 from adhominem.paper.config import Config
 from adhominem.records import Within, from_json, parsed_json
@@ -42,12 +43,6 @@ Count = Annotated[int, Within(0, 2**62)]
 Value = Annotated[float, Within(-1e300, 1e300)]
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 _LARGEST_STATE, _LARGEST_WEIGHTS = 2**26, 2**40  # bytes
-_DAMAGE = (
-    *(OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
-    *(RuntimeError, MemoryError),
-)
-
-
 # What may change when a run is resumed; any other change would make it another run.
 _FREE_SETTINGS = {
     *("epochs", "patience", "learning_rate", "final_learning_rate", "decay_epochs"),
@@ -155,7 +150,7 @@ def read_progress(folder: Path, fingerprint: str) -> Progress:
     try:
         with open_regular(folder / "latest.json", _LARGEST_STATE)[0] as file:
             progress = from_json(Progress, parsed_json(file.read(_LARGEST_STATE)))
-    except _DAMAGE as error:
+    except (*DAMAGE, RuntimeError) as error:
         raise _damaged(folder, error) from None
     if progress.fingerprint != fingerprint:
         raise CheckpointError(
@@ -189,7 +184,7 @@ def load_checkpoint(
                     "step": step.to(parameter.device) if parameter.is_cuda else step,
                     **{moment: moments[moment][name].to(parameter.device) for moment in _MOMENTS},
                 }
-    except _DAMAGE as error:
+    except (*DAMAGE, RuntimeError) as error:
         raise _damaged(folder, error) from None
     return progress, best
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -28,7 +29,7 @@ from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
 from adhominem.text.readers import check_names, find_sources, read_documents
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.writing import locked
-from adhominem.verify.verifier import load
+from adhominem.verify.verifier import Verifier, load
 
 TEXTS = 400  # of a genre, to learn prose from
 MACHINE_TEXTS = 300  # of a source
@@ -42,6 +43,14 @@ _WIDTHS = range(55, 110)  # of wrapped lines
 _RAGGED = 0.04  # of the width: how unequal lines are that were wrapped for letters of all sizes
 
 _Text = TypeVar("_Text")
+
+
+@contextmanager
+def _teaching(model: str | Path) -> Iterator[tuple[Path, Verifier]]:
+    """A context with the folder of a model that may be changed, and the model as it is so far."""
+    folder = changeable_folder(model)
+    with locked(folder):
+        yield folder, load(folder)
 
 
 @dataclass(frozen=True)
@@ -66,9 +75,7 @@ def learn_genres(
     without a population. The authors need not be known, but none of them should be among those that
     the model is calibrated or tested with. Calibrate the model again afterwards.
     """
-    folder = changeable_folder(folder)
-    with locked(folder):
-        verifier = load(folder)
+    with _teaching(folder) as (folder, verifier):
         known = [member.genres for member in verifier.members if member.genres is not None]
         if len(known) < len(verifier.members):
             raise OptionError(
@@ -126,14 +133,12 @@ def learn_prose(
     model is used for: texts unlike all of them will be called foreign. A few texts that are not
     prose do no harm: the farthest of each genre are left out.
     """
-    folder = changeable_folder(model)
-    tokenizer = load(folder).lead.tokenizer
-    with locked(folder):
+    with _teaching(model) as (folder, verifier):
         sources = _sampled(corpora, texts, "reading", skipped, watch)
         genres = {name: [document.text for document in drawn] for name, drawn in sources}
         counts = {name: len(drawn) for name, drawn in genres.items()}
         with watch("learning", sum(counts.values())) as on_texts:
-            prose, samples = fit_prose(genres, tokenizer, on_texts)
+            prose, samples = fit_prose(genres, verifier.lead.tokenizer, on_texts)
         write_prose(folder, prose)
     foreign = prose.distances(samples.rates, samples.tokens) > prose.limit
     shares = {
@@ -235,11 +240,11 @@ def learn_machine_look(
     At most `texts` texts of each source are drawn at random; those of fewer than 200 words and
     punctuation marks are left out. The result is saved in the model's folder.
     """
-    folder = changeable_folder(model)
-    verifier = load(folder)
-    if all(member.scorer.is_sparse for member in verifier.members):
-        raise OptionError(f"{folder.name} has only sparse LEVs; expected a member with dense ones")
-    with locked(folder), encoder(folder, verifier, jobs) as encode:
+    with _teaching(model) as (folder, verifier), encoder(folder, verifier, jobs) as encode:
+        if all(member.scorer.is_sparse for member in verifier.members):
+            raise OptionError(
+                f"{folder.name} has only sparse LEVs; expected a member with dense ones"
+            )
         groups: list[dict[str, FloatArray]] = []
         for title, sources in (("people", corpora), ("machines", machines)):
             drawn = dict(_sampled(sources, texts, f"reading {title}", skipped, watch))

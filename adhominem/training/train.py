@@ -20,7 +20,6 @@ import numpy as np
 
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.pan import table_row
-from adhominem.jobs.run import open_corpora
 from adhominem.model.card import ensemble_card
 from adhominem.model.folder import (
     read_models,
@@ -226,8 +225,8 @@ def open_inputs(
         elif any(is_packed(path) for path in corpora):
             raise OptionError("several inputs, one of them prepared; prepare all of them together")
         else:
-            packed, (sources, _) = Path(scratch) / "corpus", open_corpora(corpora)
-            corpus = prepare(sources, packed, normaliser=normaliser, skipped=skipped)
+            packed = Path(scratch) / "corpus"
+            corpus = prepare(corpora, packed, normaliser=normaliser, skipped=skipped)
         pairs: dict[str, PackedCorpus] = {}
         for path in dev:
             name = real_path(path).name

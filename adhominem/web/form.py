@@ -1,151 +1,155 @@
-"""Answers to the form that compares two sides: what was pasted and dropped, compared."""
+"""The form that compares two sides: first the verdict, then the explanation and the report."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 from fastapi.responses import HTMLResponse
 
 from adhominem.errors import AdHominemError
-from adhominem.questions.report.details import CaseDetails
+from adhominem.jobs.run import Run
+from adhominem.model.calibration import LikeCases
+from adhominem.questions.question import Side, Texts
+from adhominem.questions.report.ask import CaseReport
 from adhominem.questions.report.document import report_page
-from adhominem.text.exhibits import Exhibit, exhibits_of
-from adhominem.text.files import Document
+from adhominem.questions.report.evidence import like_cases
+from adhominem.questions.report.report import Report
+from adhominem.questions.verify.ask import SameWriter, WhatSpeaks
+from adhominem.records import Offered, Within
+from adhominem.render import summary
+from adhominem.render.gauge import gauge
+from adhominem.render.html import explanation_fragment
+from adhominem.render.templates import markup, sentence
+from adhominem.score.decision import VerbalScale, probability_same_author, show_probability
+from adhominem.text.exhibits import with_text
+from adhominem.verify.cautions import Caution
 from adhominem.verify.explanation import Explanation
-from adhominem.web.failures import RequestError, as_request_error
+from adhominem.verify.sensitivity import Influence, influences
+from adhominem.verify.verification import Verification
+from adhominem.verify.verifier import Verifier
+from adhominem.web.asking import ask
+from adhominem.web.failures import as_request_error
 from adhominem.web.lines import Tell, progress
-from adhominem.web.pages import example, explained, form_page, verdict
-from adhominem.web.question_form import Answerer, Sent
-from adhominem.web.service import SERVERS, Case
-from adhominem.web.uploads import Part
+from adhominem.web.pages import EXAMPLES, example_text
+from adhominem.web.question_form import QuestionAnswerer, QuestionFields, SideFields
 
-SIDES = ("first", "second")
-NO_PRIOR = "0.5"  # what the form begins with: nobody has stated it
-_ONCE = (
-    *("first_topic", "second_topic", "prior", "server_population"),
-    *("explain", "report", "case", "examiner"),
-)
-_KINDS = {
-    **dict.fromkeys(("first_file", "second_file", "population"), "file"),
-    **dict.fromkeys(("first_text", "second_text"), "text"),
-    **dict.fromkeys(_ONCE, "once"),
-}
+_OTHER_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
+_LONGEST_HEAD = 100  # characters of a caution that are shown before its rest is unfolded
+_NO_PRIOR = "0.5"  # what the form begins with: nobody has stated it
 
 
 @dataclass(frozen=True, kw_only=True)
-class FormFields:
-    """What the form holds, as it was sent or is to be shown."""
+class Looked:
+    """What a comparison came to, what did that, and how cases of known authors came out."""
 
-    pasted: dict[str, list[str]] = field(default_factory=dict)  # by side
-    files: dict[str, list[Part]] = field(default_factory=dict)  # by side; never shown again
-    topics: dict[str, str] = field(default_factory=dict)  # by side
-    prior: str = NO_PRIOR
-    population: Sequence[Part] = ()
-    server_population: bool = False
-    explain: bool = True
-    report: bool = False  # alone: the rest was sent before
-    case: str = ""  # what the report is headed with
-    examiner: str = ""
-
-    @property
-    def prior_same_author(self) -> float:
-        """The prior as a number; an error if it is none."""
-        return prior_in(self.prior)
+    verification: Verification
+    influences: tuple[Influence, ...]
+    like: LikeCases | None  # under like conditions, if the model was tried on any
 
 
-def prior_in(field: str) -> float:
-    """The prior that a field states; an error if it is none."""
-    try:
-        prior = float(field.replace(",", "."))
-    except ValueError:
-        prior = 0.0
-    if not 0 < prior < 1:
-        raise RequestError(
-            422, "WrongPrior", "the prior is a probability; expected a number between 0 and 1"
-        )
-    return prior
+@dataclass(frozen=True, kw_only=True)
+class TwoSidesForm(SameWriter):
+    """What the form asks for: a comparison, and whether an explanation or a report follows."""
 
-
-def read_fields(parts: Sequence[Part]) -> FormFields:
-    """What the fields of the form with two sides hold."""
-    sent = Sent(parts, _KINDS)
-    return FormFields(
-        pasted={side: sent.pasted(f"{side}_text") for side in SIDES},
-        files={side: sent.uploads(f"{side}_file") for side in SIDES},
-        topics={side: sent.line(f"{side}_topic") for side in SIDES},
-        prior=sent.line("prior") or NO_PRIOR,
-        population=sent.uploads("population"),
-        server_population=sent.line("server_population") == "yes",
-        explain=sent.line("explain") == "yes",
-        report=sent.line("report") == "yes",
-        case=sent.line("case"),
-        examiner=sent.line("examiner"),
+    prior_same_author: Annotated[
+        float, Within(above=0, below=1), Offered(field="prior"), "The prior of one author."
+    ] = 0.5
+    first_topic: Annotated[str, "What the first side is about."] = ""
+    second_topic: Annotated[str, "What the second side is about."] = ""
+    explained: Annotated[bool, Offered(field="explain"), "Show which passages matter."] = True
+    reported: Annotated[bool, Offered(field="report"), "The report alone: the rest was sent."] = (
+        False
     )
+    case: Annotated[str, "The case's title or number."] = ""
+    examiner: Annotated[str, "Who answers for the report."] = ""
+
+    def answer(self, verifier: Verifier, run: Run) -> Looked:  # type: ignore[override]
+        """The verification, with what is shown beside it."""
+        comparison = run.comparison or verifier.compare(
+            self.first.texts, self.second.texts, self.population.relevant(verifier, run)
+        )
+        verification = verifier.judge(comparison, self.prior_same_author, self.delta)
+        return Looked(
+            verification=verification,
+            influences=influences(comparison, verification.likeness),
+            like=like_cases(verifier.validation, comparison, verification.likeness),
+        )
 
 
-class Comparer(Answerer[FormFields]):
+class Comparer(QuestionAnswerer):
     """Answers the form with two sides."""
 
-    def show(self, fields: FormFields, **more: Any) -> HTMLResponse:
-        """The page with the form; `more` is what `form_page` takes beside it."""
-        return form_page(
-            self.service,
-            "web_page.html",
-            "/",
-            fields,
-            wants_token=bool(self.access.token),
-            knows_topics=self.service.knows_topics,
-            **more,
+    def show(self, fields: QuestionFields, **more: Any) -> HTMLResponse:
+        """The page with the form."""
+        return self.page(
+            "web_page.html", "/", fields, knows_topics=self.service.knows_topics, **more
         )
 
-    def example(self, name: str) -> FormFields:
-        """The form with the texts of an example."""
-        first, second = example(name)
-        return FormFields(pasted={"first": [first], "second": [second]})
+    def example(self, name: str) -> QuestionFields:
+        """The form with the two texts of an example."""
+        texts = map(example_text, EXAMPLES.get(name, ()))
+        sides = zip(("first", "second"), texts, strict=False)
+        filled = {side: SideFields(pasted=[text]) for side, text in sides}
+        return replace(self.empty, sides=filled)
 
-    def read(self, parts: Sequence[Part]) -> FormFields:
-        """What the fields of the form hold."""
-        return read_fields(parts)
-
-    def check(self, fields: FormFields) -> None:
-        """Refuse labels that are too long, and a prior that is none."""
-        typed = (*fields.topics.values(), fields.prior, fields.case, fields.examiner)
-        self.service.check_labels(*typed)
-        _ = fields.prior_same_author
-
-    async def answer(self, fields: FormFields, tell: Tell, *, at_once: bool) -> None:
+    async def answer(self, fields: QuestionFields, tell: Tell, *, at_once: bool) -> None:
         """The comparison, with the report if it is all `at_once`; or the report alone."""
-        if fields.report and not at_once:
-            await self._write_report(fields, tell)
-        else:
-            await self._compare(fields, tell, with_report=at_once)
-
-    async def _compare(self, fields: FormFields, tell: Tell, *, with_report: bool) -> None:
-        """The verdict, and then the explanation, with a report or not.
-
-        If there can be no explanation, that is told, and the verdict stands without it.
-        """
-        service = self.service
-        async with service.in_time():
-            case, notes = await self._prepare(fields, tell)
-            looked = await service.look(case, progress(tell, "Reading the texts"))
+        async with self.service.in_time():
+            question, notes = await self.asked(fields, tell)
+            assert isinstance(question, TwoSidesForm)
+            question = await self._prepared(question, tell)
+            report = CaseReport(
+                first=question.first,
+                second=question.second,
+                population=question.population,
+                case=question.case,
+                examiner=question.examiner,
+                # What the form begins with is nobody's prior: a report has no probability by it.
+                prior_same_author=None
+                if fields.settings["prior"] == _NO_PRIOR
+                else question.prior_same_author,
+            )
+            if question.reported and not at_once:
+                await self._report(report, tell, "Writing the report")
+                return
+            looked = await ask(self.service, question, progress(tell, "Reading the texts"))
         shown, result = verdict(looked, notes), looked.verification.to_json()
         tell({"verdict": shown, "verification": result})
-        if not fields.explain:
-            return
-        doing = progress(tell, "Looking at each passage")
-        explanation: Explanation | None
+        if question.explained:
+            await self._explain(question, report if at_once else None, tell)
+
+    async def _prepared(self, question: TwoSidesForm, tell: Tell) -> TwoSidesForm:
+        """The question with topics, and with a population that is encoded once for all answers."""
+        given = question.population
+        if given.documents:
+            population = await self.service.find_population(
+                given.documents, progress(tell, "Reading the population")
+            )
+            given = Texts(name=given.name, population=population)
+        return replace(
+            question,
+            first=_on(question.first_topic, question.first),
+            second=_on(question.second_topic, question.second),
+            population=given,
+        )
+
+    async def _explain(self, question: TwoSidesForm, report: CaseReport | None, tell: Tell) -> None:
+        """The explanation, with a report or not.
+
+        If there can be none, that is said, and the verdict stands without it.
+        """
+        doing = "Looking at each passage"
         try:
-            async with service.in_time():
-                if with_report:
-                    report = await service.report(case, doing)
-                    explanation = report.explanation
-                    tell({"report": await asyncio.to_thread(report_page, report)})
+            async with self.service.in_time():
+                if report is not None:
+                    explanation = (await self._report(report, tell, doing)).explanation
                 else:
-                    explanation = await service.explain(case, doing)
+                    same = ("first", "second", "population", "prior_same_author")
+                    why = WhatSpeaks(**{name: getattr(question, name) for name in same})
+                    explanation = await ask(self.service, why, progress(tell, doing))
         except AdHominemError as error:
             tell({"unexplained": f"There is no explanation: {as_request_error(error)}."})
             return
@@ -153,44 +157,65 @@ class Comparer(Answerer[FormFields]):
             shown = await asyncio.to_thread(explained, explanation)
             tell({"shown": shown, "explanation": explanation.to_json()})
 
-    async def _write_report(self, fields: FormFields, tell: Tell) -> None:
-        async with self.service.in_time():
-            case, _ = await self._prepare(fields, tell)
-            report = await self.service.report(case, progress(tell, "Writing the report"))
+    async def _report(self, question: CaseReport, tell: Tell, doing: str) -> Report:
+        report: Report = await ask(self.service, question, progress(tell, doing))
         tell({"report": await asyncio.to_thread(report_page, report)})
-
-    async def _prepare(self, fields: FormFields, tell: Tell) -> tuple[Case, list[str]]:
-        """The case of a form, and what was odd about the files."""
-        if any(fields.files.values()) or fields.population:
-            progress(tell, "Reading the files")
-        prior = fields.prior_same_author
-        sides: dict[str, list[Exhibit]] = {}
-        notes: list[str] = []
-        for side, topic in fields.topics.items():
-            files, odd = await self.reader.read(fields.files[side])
-            notes += odd
-            sides[side] = await asyncio.to_thread(_side, side, fields.pasted[side], files, topic)
-        case = Case(first=sides["first"], second=sides["second"], prior_same_author=prior)
-        self.service.check_case(case)
-        population = self.service.population if fields.server_population else None
-        source = SERVERS if population else ""
-        if fields.population:
-            files, odd = await self.reader.read(fields.population, tables=True)
-            notes += odd
-            population = await self.service.find_population(
-                [text.document for text in files], progress(tell, "Reading the population")
-            )
-            source = ", ".join(file.name for file in fields.population)
-        heading = {
-            "details": CaseDetails(case=fields.case, examiner=fields.examiner),
-            "population_source": source,
-            # What the form begins with is nobody's prior, and a report has no probability by it.
-            "prior_same_author": None if fields.prior == NO_PRIOR else prior,
-        }
-        return replace(case, population=population, heading=heading), notes
+        return report
 
 
-def _side(name: str, pasted: list[str], files: list[Exhibit], topic: str) -> list[Exhibit]:
-    texts: list[Document | Exhibit] = [Document(text=text, topic=topic) for text in pasted]
-    texts += [replace(file, document=replace(file.document, topic=topic)) for file in files]
-    return exhibits_of(texts, name)
+def _on(topic: str, side: Side) -> Side:
+    """A side whose texts are on a topic."""
+    return Side(tuple(with_text(text, replace(text.document, topic=topic)) for text in side.texts))
+
+
+def verdict(looked: Looked, notes: Sequence[str] = ()) -> str:
+    """The answer to a comparison as HTML; `notes` says what was odd about the files."""
+    verification, like = looked.verification, looked.like
+    factor, prior = verification.log10_bayes_factor, verification.prior_same_author
+    stated = verification.states
+
+    def after(before: float) -> str:
+        return show_probability(
+            float(probability_same_author(verification.log_bayes_factor, before))
+        )
+
+    headline, number = summary.headline(verification), summary.signed(factor)
+    bounds = verification.lower_bound, verification.upper_bound
+    return markup(
+        "web_verdict.html",
+        verification=verification,
+        stated=stated,
+        headline=headline,
+        leaning=("same" if factor > 0 else "diff") if stated else "none",
+        label=f"{number}, {headline.lower()}" if stated else headline,
+        factor=number,
+        in_numbers=summary.in_numbers(factor),
+        gauge=gauge(factor, *bounds, like) if stated else "",
+        like=None if like is None else {**vars(like), "cases": len(like.cases)},
+        influences=looked.influences,
+        changes=[one for one in looked.influences if one.change is not None],
+        signed=summary.signed,
+        cautions=[*map(_folded, verification.warnings), *((note, "", False) for note in notes)],
+        rungs=VerbalScale().rungs,
+        not_a_verdict=summary.NOT_A_VERDICT,
+        shift=summary.shift(verification),
+        against_prior=summary.against_prior(verification),
+        prior=f"{prior:g}",
+        priors=[(f"{before:g}", after(before)) for before in sorted({*_OTHER_PRIORS, prior})],
+        background=summary.background(verification),
+    )
+
+
+def _folded(caution: Caution) -> tuple[str, str, bool]:
+    """A caution as what it says first and a folded rest; and whether it blocks a decision."""
+    head, colon, rest = caution.message.partition(": ")
+    if not colon or len(head) > _LONGEST_HEAD:
+        return sentence(caution.message), "", caution.blocks_decision
+    return sentence(head), sentence(rest), caution.blocks_decision
+
+
+def explained(explanation: Explanation) -> str:
+    """The heat maps of an explanation as HTML, under a heading."""
+    return markup(
+        "web_explanation.html", fragment=explanation_fragment(explanation, "contributions")
+    )

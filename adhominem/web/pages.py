@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,15 +15,9 @@ from typing import Any
 from fastapi.responses import HTMLResponse
 
 import adhominem
-from adhominem.render import summary
-from adhominem.render.gauge import gauge
-from adhominem.render.html import explanation_fragment
-from adhominem.render.templates import asset, markup, render, sentence
-from adhominem.score.decision import VerbalScale, probability_same_author, show_probability
-from adhominem.verify.cautions import Caution
-from adhominem.verify.explanation import Explanation
+from adhominem.render.templates import asset, render
 from adhominem.web.failures import RequestError, json_bytes
-from adhominem.web.service import Looked, Service
+from adhominem.web.service import Service
 
 # The static files that may be asked for; no path of a request is ever opened.
 _SCRIPTS = ("theme.js", "page.js", "sides.js", "candidates.js", "answer.js", "history.js")
@@ -55,8 +49,6 @@ EXAMPLES = {
     "one-writer": ("margery-garden", "margery-railway"),
     "two-writers": ("margery-railway", "dez-landlord"),
 }
-_OTHER_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
-_LONGEST_HEAD = 100  # characters of a caution that are shown before its rest is unfolded
 
 
 @cache
@@ -64,14 +56,6 @@ def read_static(name: str) -> str:
     """The text of a static file; `name` must not come from a request."""
     text = (files("adhominem.web") / "static" / name).read_text("utf-8")
     return "\n".join((*map(asset, _SHARED_STYLES.get(name, ())), text))
-
-
-def example(name: str) -> tuple[str, str]:
-    """The two texts of an example; empty ones if there is no example of this name."""
-    if name not in EXAMPLES:
-        return "", ""
-    first, second = map(example_text, EXAMPLES[name])
-    return first, second
 
 
 def example_text(name: str) -> str:
@@ -180,56 +164,3 @@ def docs_page(service: Service, openapi: dict[str, Any], address: str) -> HTMLRe
         as_json=lambda value: json.dumps(value, indent=2, ensure_ascii=False),
     )
     return HTMLResponse(page)
-
-
-def verdict(looked: Looked, notes: Sequence[str] = ()) -> str:
-    """The answer to a comparison as HTML; `notes` says what was odd about the files."""
-    verification, like = looked.verification, looked.like
-    factor, prior = verification.log10_bayes_factor, verification.prior_same_author
-    stated = verification.states
-
-    def after(before: float) -> str:
-        return show_probability(
-            float(probability_same_author(verification.log_bayes_factor, before))
-        )
-
-    headline, number = summary.headline(verification), summary.signed(factor)
-    bounds = verification.lower_bound, verification.upper_bound
-    return markup(
-        "web_verdict.html",
-        verification=verification,
-        stated=stated,
-        headline=headline,
-        leaning=("same" if factor > 0 else "diff") if stated else "none",
-        label=f"{number}, {headline.lower()}" if stated else headline,
-        factor=number,
-        in_numbers=summary.in_numbers(factor),
-        gauge=gauge(factor, *bounds, like) if stated else "",
-        like=None if like is None else {**vars(like), "cases": len(like.cases)},
-        influences=looked.influences,
-        changes=[one for one in looked.influences if one.change is not None],
-        signed=summary.signed,
-        cautions=[*map(_folded, verification.warnings), *((note, "", False) for note in notes)],
-        rungs=VerbalScale().rungs,
-        not_a_verdict=summary.NOT_A_VERDICT,
-        shift=summary.shift(verification),
-        against_prior=summary.against_prior(verification),
-        prior=f"{prior:g}",
-        priors=[(f"{before:g}", after(before)) for before in sorted({*_OTHER_PRIORS, prior})],
-        background=summary.background(verification),
-    )
-
-
-def _folded(caution: Caution) -> tuple[str, str, bool]:
-    """A caution as what it says first and a folded rest; and whether it blocks a decision."""
-    head, colon, rest = caution.message.partition(": ")
-    if not colon or len(head) > _LONGEST_HEAD:
-        return sentence(caution.message), "", caution.blocks_decision
-    return sentence(head), sentence(rest), caution.blocks_decision
-
-
-def explained(explanation: Explanation) -> str:
-    """The heat maps of an explanation as HTML, under a heading."""
-    return markup(
-        "web_explanation.html", fragment=explanation_fragment(explanation, "contributions")
-    )

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
@@ -45,61 +44,6 @@ _FEWEST_SHOWN = 3  # candidates, filled in or not
 _LONGEST_NUMBER = 20  # characters
 _LONGEST_FIELD_NAME = 40  # characters that are shown
 _LONGEST_FILE_NAME = 200
-Fields = TypeVar("Fields")
-
-
-class Answerer(ABC, Generic[Fields]):
-    """Answers one of the forms that are sent to a server."""
-
-    def __init__(self, service: Service, access: Access, reader: FileReader) -> None:
-        """All forms share the `reader`, which says how many files are read at a time."""
-        self.service, self.access, self.reader = service, access, reader
-
-    @abstractmethod
-    def show(self, fields: Fields, **more: Any) -> HTMLResponse:
-        """The page with the form; `more` is a `problem` with its `status`, or an `answer`."""
-
-    @abstractmethod
-    def example(self, name: str) -> Fields:
-        """The form with the texts of an example; as it begins if there is none of this name."""
-
-    @abstractmethod
-    def read(self, parts: Sequence[Part]) -> Fields:
-        """What the fields of the form hold."""
-
-    @abstractmethod
-    def check(self, fields: Fields) -> None:
-        """Refuse what is wrong with the fields, before any file is read."""
-
-    @abstractmethod
-    async def answer(self, fields: Fields, tell: Tell, *, at_once: bool) -> None:
-        """Do what the form asks for; `at_once` is whether no other form follows this one."""
-
-    async def post(self, request: Request) -> Response:
-        """The answer to a form, as lines of JSON or as a page."""
-        limits = self.service.limits
-        parts = await asyncio.to_thread(
-            parse_form,
-            await request.body(),
-            request.headers.get("content-type", ""),
-            limits.population_texts + 6 * limits.texts,
-        )
-        fields = await asyncio.to_thread(self.read, parts)
-        as_lines = LINES in request.headers.get("accept", "")
-        try:
-            self.check(fields)
-            if as_lines:
-                return EventLines(lambda tell: self.answer(fields, tell, at_once=False))
-            answer: dict[str, Any] = {}
-            await self.answer(fields, answer.update, at_once=True)
-            return await asyncio.to_thread(self.show, fields, answer=answer)
-        except AdHominemError as error:
-            if as_lines:
-                raise
-            refused = as_request_error(error)
-            return await asyncio.to_thread(
-                self.show, fields, problem=str(refused), status=refused.status
-            )
 
 
 class Sent:
@@ -187,13 +131,14 @@ class QuestionFields:
         return self.settings[name] == TICKED
 
 
-class QuestionAnswerer(Answerer[QuestionFields]):
+class QuestionAnswerer:
     """Answers the form of a question."""
 
     def __init__(
         self, service: Service, access: Access, reader: FileReader, question: type[Question]
     ) -> None:
-        super().__init__(service, access, reader)
+        """All forms share the `reader`, which says how many files are read at a time."""
+        self.service, self.access, self.reader = service, access, reader
         self.question = question
         self._settings = settings_of(question, "form")
         self._inputs = [note for note in inputs_of(question).values() if note.kind in _HELD]
@@ -214,21 +159,50 @@ class QuestionAnswerer(Answerer[QuestionFields]):
         return QuestionFields(settings={one.field: _first_value(one) for one in self._settings})
 
     def show(self, fields: QuestionFields, **more: Any) -> HTMLResponse:
-        """The page with the form; `more` is what `answer_page` takes beside it."""
+        """The page with the form; `more` is a `problem` with its `status`, or an `answer`."""
         name = self.question.name
         searcher = self.service.searcher
-        return form_page(
-            self.service,
+        return self.page(
             f"web_{'case' if self._has_candidates else name}.html",
             f"/{name}",
             fields,
-            wants_token=bool(self.access.token),
             question=name,
             limits={one.field: one.served for one in self._settings},
             new_candidate=SideFields(),
             indexed=0 if searcher is None else len(searcher.store),
             **more,
         )
+
+    def page(self, template: str, tab: str, fields: QuestionFields, **more: Any) -> HTMLResponse:
+        """The page of a tab by this template."""
+        wants_token = bool(self.access.token)
+        return form_page(self.service, template, tab, fields, wants_token=wants_token, **more)
+
+    async def post(self, request: Request) -> Response:
+        """The answer to a form, as lines of JSON or as a page."""
+        limits = self.service.limits
+        parts = await asyncio.to_thread(
+            parse_form,
+            await request.body(),
+            request.headers.get("content-type", ""),
+            limits.population_texts + 6 * limits.texts,
+        )
+        fields = await asyncio.to_thread(self.read, parts)
+        as_lines = LINES in request.headers.get("accept", "")
+        try:
+            self.check(fields)
+            if as_lines:
+                return EventLines(lambda tell: self.answer(fields, tell, at_once=False))
+            answer: dict[str, Any] = {}
+            await self.answer(fields, answer.update, at_once=True)
+            return await asyncio.to_thread(self.show, fields, answer=answer)
+        except AdHominemError as error:
+            if as_lines:
+                raise
+            refused = as_request_error(error)
+            return await asyncio.to_thread(
+                self.show, fields, problem=str(refused), status=refused.status
+            )
 
     def example(self, name: str) -> QuestionFields:
         """The form with the texts of an example; as it begins if there is none of this name."""
@@ -291,20 +265,21 @@ class QuestionAnswerer(Answerer[QuestionFields]):
         values = {one.name: _value(one, fields.settings[one.field]) for one in self._settings}
         return self.question.checked(values)
 
+    async def asked(self, fields: QuestionFields, tell: Tell) -> tuple[Question, list[str]]:
+        """The question that a form asks, and what was odd about its files."""
+        values, notes = await self._read_texts(fields, tell)
+        values |= self._read_settings(fields) | servers_own(self.question, self.service)
+        return await asyncio.to_thread(lambda: self.question(**values)), notes
+
     async def answer(self, fields: QuestionFields, tell: Tell, *, at_once: bool) -> None:
-        """The result as a part of the page, as JSON, and as a page of its own."""
+        """The result as a part of the page, as JSON, and as a page of its own.
+
+        `at_once` is whether no other form follows this one.
+        """
         page = self.question.page()
         async with self.service.in_time():
-            values, notes = await self._read_texts(fields, tell)
-            question = await asyncio.to_thread(
-                lambda: self.question(
-                    **values,
-                    **self._read_settings(fields),
-                    **servers_own(self.question, self.service),
-                )
-            )
-            doing = progress(tell, self.question.doing)
-            result = await ask(self.service, question, doing)
+            question, notes = await self.asked(fields, tell)
+            result = await ask(self.service, question, progress(tell, self.question.doing))
         shown = await asyncio.to_thread(
             lambda: markup(
                 "web_result.html",
@@ -383,9 +358,12 @@ def _value_of(note: Input, sides: Sequence[tuple[SideFields, Sequence[Exhibit]]]
         )
     ((side, files),) = sides
     called = (side.name if note.is_named else "") or note.called
-    texts = texts_of(side.pasted, files, called)
-    if not note.is_named:
-        texts = exhibits_of(texts, note.field)  # an error if there is none
+    if not called:
+        texts = exhibits_of([*(Document(text=text) for text in side.pasted), *files], note.field)
+    else:
+        texts = texts_of(side.pasted, files, called)
+    if not (texts or note.is_named):
+        exhibits_of(texts, note.field)  # raises the error
     return note.of_sides([(called, texts)])
 
 

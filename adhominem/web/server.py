@@ -23,14 +23,13 @@ from adhominem.errors import AdHominemError, OptionError
 from adhominem.questions import question_of
 from adhominem.render.html import SCRIPT, STYLE
 from adhominem.web.api import api_router
-from adhominem.web.api_report import report_router
 from adhominem.web.asking import question_router
 from adhominem.web.failures import RequestError, as_request_error, error_response, json_response
-from adhominem.web.form import Comparer
+from adhominem.web.form import Comparer, TwoSidesForm
 from adhominem.web.guard import Access, Guard, is_loopback
 from adhominem.web.limits import CONNECTIONS, Connection
 from adhominem.web.pages import PAGES, STATIC, docs_page, read_static, tabs_of
-from adhominem.web.question_form import Answerer, QuestionAnswerer
+from adhominem.web.question_form import QuestionAnswerer
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader
 
@@ -73,9 +72,8 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
     both = [question_of(name) for name in ("verify", "explain")]
     app.include_router(question_router(service, [*both, *questions]))
     app.include_router(api_router(service))
-    app.include_router(report_router(service))
     reader = FileReader(service.limits)
-    _add_form(app, "/", Comparer(service, access, reader))
+    _add_form(app, "/", Comparer(service, access, reader, TwoSidesForm))
     for question in questions:
         answerer = QuestionAnswerer(service, access, reader, question)
         _add_form(app, f"/{question.name}", answerer)
@@ -83,7 +81,7 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
     return app
 
 
-def _add_form(app: FastAPI, path: str, answerer: Answerer[Any]) -> None:
+def _add_form(app: FastAPI, path: str, answerer: QuestionAnswerer) -> None:
     @app.get(path, include_in_schema=False)
     async def page(request: Request) -> HTMLResponse:
         return answerer.show(answerer.example(request.query_params.get("example", "")))

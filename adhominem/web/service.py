@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from adhominem.arrays import Levs
 from adhominem.errors import AdHominemError
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.run import read_population
 from adhominem.jobs.workers import encoder
-from adhominem.model.calibration import LikeCases
-from adhominem.questions.report.evidence import like_cases
-from adhominem.questions.report.report import Report, make_report
 from adhominem.score.population import Population
-from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
-from adhominem.verify.explanation import Explanation, explain_texts
-from adhominem.verify.sensitivity import Influence, influences
-from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier, load
 from adhominem.web.batching import (
     LONG_TEXT,
@@ -32,7 +25,6 @@ from adhominem.web.batching import (
     Progress,
     Sides,
     Worker,
-    cost,
     no_progress,
 )
 from adhominem.web.failures import RequestError, logger, too_large
@@ -43,41 +35,6 @@ SERVERS = "the server’s own"  # what its population is called in an answer
 _FEWEST_SHARE = 0.01  # of the work: smaller steps of progress are not sent
 _BETWEEN_LOOKS = 10.0  # seconds, at whether the index has changed
 _TIMES_READ = 20  # that an explanation goes through its texts, about
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """Two sides to compare, and how."""
-
-    first: Sequence[Exhibit]
-    second: Sequence[Exhibit]
-    population: Population | None = None
-    prior_same_author: float = 0.5
-    delta: float = 0.125
-    heading: Mapping[str, Any] = field(default_factory=dict)  # what `make_report` takes beside it
-
-    @property
-    def documents(self) -> list[Document]:
-        """The texts of both sides."""
-        return [exhibit.document for exhibit in (*self.first, *self.second)]
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """How to compare, as the library's functions take it."""
-        return {
-            "population": self.population,
-            "prior_same_author": self.prior_same_author,
-            "delta": self.delta,
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Looked:
-    """What a comparison came to, what did that, and how cases of known authors came out."""
-
-    verification: Verification
-    influences: tuple[Influence, ...]
-    like: LikeCases | None  # under like conditions, if the model was tried on any
 
 
 class Service:
@@ -162,45 +119,13 @@ class Service:
                 "fewer or shorter texts, or start the server with a larger --timeout",
             ) from None
 
-    async def look(self, case: Case, on_progress: Progress = no_progress) -> Looked:
-        """The same, with what is shown beside it."""
-        self.check(case.documents, self.limits.characters, "the texts")
-
-        def finish(verifier: Verifier, *_: Any) -> Looked:
-            comparison = verifier.compare(case.first, case.second, case.population)
-            verification = verifier.judge(comparison, case.prior_same_author, case.delta)
-            return Looked(
-                verification=verification,
-                influences=influences(comparison, verification.likeness),
-                like=like_cases(verifier.validation, comparison, verification.likeness),
-            )
-
-        return await self._encoded(case.documents, finish, on_progress)
-
-    async def explain(self, case: Case, on_progress: Progress = no_progress) -> Explanation:
-        """What `explain_texts` says of a case."""
-        return await self._explained(case, explain_texts, case.settings, on_progress)
-
-    async def report(self, case: Case, on_progress: Progress = no_progress) -> Report:
-        """What `make_report` makes of a case."""
-        return await self._explained(case, make_report, self._heading(case), on_progress)
-
-    async def report_file(self, case: Case, write: Callable[[Report], bytes]) -> bytes:
-        """The same as a file, which is written in the thread for slow work, too."""
-
-        def make_file(*sides: Any, **settings: Any) -> bytes:
-            return write(make_report(*sides, **settings))
-
-        return await self._explained(case, make_file, self._heading(case), no_progress)
-
-    def _heading(self, case: Case) -> dict[str, Any]:
-        return {"population": case.population, **case.heading}
-
     async def encode(self, documents: Sequence[Document]) -> Levs:
         """(documents, lev_size): the LEVs of texts."""
         self.check(documents, self.limits.characters, "the texts")
         self.check_number(documents, self.limits.texts, "the texts to encode")
-        return await self._encoded(documents, lambda verifier, *_: verifier.encode(documents))
+        return await self.work(
+            documents, lambda verifier, *_: verifier.encode(documents), is_quick=True
+        )
 
     async def find_population(
         self, documents: Sequence[Document], on_progress: Progress = no_progress
@@ -208,8 +133,11 @@ class Service:
         """The population made of these texts."""
         self.check_number(documents, self.limits.population_texts, "the population")
         self.check(documents, self.limits.population_characters, "the population")
-        return await self._encoded(
-            documents, lambda verifier, *_: verifier.population(documents), on_progress
+        return await self.work(
+            documents,
+            lambda verifier, *_: verifier.population(documents),
+            on_progress,
+            is_quick=True,
         )
 
     async def work(
@@ -218,7 +146,7 @@ class Service:
         finish: Finish[Result],
         on_progress: Progress = no_progress,
         *,
-        work: int,
+        work: int = 0,
         is_quick: bool = False,
         sides: Sides | None = None,
     ) -> Result:
@@ -232,11 +160,6 @@ class Service:
         worker = self._quick if is_quick and longest <= LONG_TEXT else self._slow
         return await _answer(worker, Job(documents, finish, on_progress, work, sides=sides))
 
-    def check_case(self, case: Case) -> None:
-        """Refuse a side with too many texts."""
-        self.check_number(case.first, self.limits.texts, "the first side")
-        self.check_number(case.second, self.limits.texts, "the second side")
-
     def check_labels(self, *labels: str) -> None:
         """Refuse a name, a topic or a heading that is as long as a text."""
         most = self.limits.label_characters
@@ -245,33 +168,6 @@ class Service:
             raise too_large(
                 f"a name, topic or heading of {longest:,} characters; expected at most {most:,}"
             )
-
-    async def _encoded(
-        self,
-        documents: Sequence[Document],
-        finish: Finish[Result],
-        on_progress: Progress = no_progress,
-        sides: Sides | None = None,
-    ) -> Result:
-        """What `finish` makes of texts once they are encoded, and maybe compared."""
-        return await self.work(documents, finish, on_progress, work=0, is_quick=True, sides=sides)
-
-    async def _explained(
-        self,
-        case: Case,
-        explain: Callable[..., Result],
-        settings: Mapping[str, Any],
-        on_progress: Progress,
-    ) -> Result:
-        """What `explain` makes of a case, going through its texts many times."""
-        self.check(case.documents, self.limits.explained_characters, "texts to explain")
-        work = _TIMES_READ * sum(map(cost, case.documents))
-
-        def finish(verifier: Verifier, tell: Progress, _: Any) -> Result:
-            return explain(verifier, case.first, case.second, **settings, on_progress=tell)
-
-        # Without texts to encode before: the progress is that of the explanation alone.
-        return await self.work([], finish, on_progress, work=work)
 
     def check_number(self, texts: Sequence[object], most: int, of_what: str) -> None:
         """Refuse more texts than are taken."""

@@ -16,7 +16,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.ngrams import counter as counter_module
 from adhominem.ngrams import table as ngrams
 from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.counter import NgramCounter
@@ -176,7 +175,7 @@ def test_a_counter_that_has_to_forget_counts_the_same(
     documents = [row["text"].split() for row in rich_rows("letters", 3, 2)]
     table = table_of(documents)
     expected = [NgramCounter(table).count(each) for each in documents]
-    monkeypatch.setattr(counter_module, limit, 10)
+    monkeypatch.setattr(NgramCounter, limit, 10)
     counter = NgramCounter(table)
     for _ in range(2):
         found = [counter.count(each) for each in documents]
@@ -188,7 +187,7 @@ def test_many_threads_count_what_one_counts(monkeypatch: pytest.MonkeyPatch) -> 
     documents = [row["text"].split() for row in rich_rows("letters", 4, 2)]
     table = table_of(documents)
     expected = [NgramCounter(table).count(each) for each in documents]
-    monkeypatch.setattr(counter_module, "_MOST_TYPES", 60)  # so that it also forgets meanwhile
+    monkeypatch.setattr(NgramCounter, "_MOST_TYPES", 60)  # so that it also forgets meanwhile
     threads = len(documents)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

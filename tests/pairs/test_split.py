@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from adhominem.errors import InputError, OptionError
 from adhominem.pairs.split import NO_PART, PARTS, SplitOptions, assign_parts, split
 from adhominem.text.corpus import LabelCollector, Labels
-from adhominem.text.files import Document, hearing_bytes
+from adhominem.text.files import Document
 from adhominem.text.readers import Source, find_sources
 
 Row = dict[str, str]
@@ -491,9 +492,9 @@ def test_what_exists_is_refused_before_the_reading_and_left_alone(
         output.mkdir()
         mine = output / "mine.txt"
     mine.write_text("the only copy", "utf-8")
-    heard: list[int] = []
-    with pytest.raises(OptionError, match="exists already"), hearing_bytes(heard.append):
-        split([source], output)
+    heard: list[float] = []
+    with pytest.raises(OptionError, match="exists already"):
+        split([source], output, watch=lambda *what: nullcontext(heard.append))
     assert heard == []
     assert mine.read_text("utf-8") == "the only copy"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.jsonl", "out"]
@@ -540,9 +541,8 @@ def test_without_a_list_for_them_the_first_bad_row_stops_the_split(tmp_path: Pat
 
 def test_every_byte_is_heard_of_twice(tmp_path: Path) -> None:
     source = write(tmp_path / "c.jsonl", make_rows(30))
-    heard: list[int] = []
-    with hearing_bytes(heard.append):
-        split([source], tmp_path / "out")
+    heard: list[float] = []
+    split([source], tmp_path / "out", watch=lambda *what: nullcontext(heard.append))
     assert sum(heard) == 2 * source.size() > 0
 
 

@@ -39,8 +39,8 @@ def test_every_document_goes_through_the_network_once(monkeypatch: pytest.Monkey
 
 def test_types_that_were_forgotten_are_learnt_again(monkeypatch: pytest.MonkeyPatch) -> None:
     network = network_with(OPTIONS)
-    monkeypatch.setattr(module, "_MOST_TYPES", 5)
-    monkeypatch.setattr(module, "_TYPES_AT_ONCE", 2)
+    monkeypatch.setattr(module._TypeVectors, "_MOST_TYPES", 5)
+    monkeypatch.setattr(module._TypeVectors, "_TYPES_AT_ONCE", 2)
     runtime, lexicon = device_runtime_of(network), Lexicon()
     for seed in range(3):
         documents, topics = made_up(4, seed)

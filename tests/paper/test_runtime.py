@@ -16,7 +16,7 @@ from adhominem.paper import runtime as module
 from adhominem.paper.config import EncoderOptions
 from adhominem.paper.device import DeviceRuntime
 from adhominem.paper.network import Batch, EncodedBatch, Network
-from adhominem.paper.runtime import Runtime
+from adhominem.paper.runtime import Runtime, TypeInputs
 from adhominem.text.vocabulary import (
     Vocabulary,
     WindowOptions,
@@ -185,8 +185,8 @@ def test_how_many_run_together_does_not_matter(
 def test_a_cache_that_is_full_begins_anew(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     network, texts = network_with(OPTIONS), many_documents()
     expected = runtime_of(network).encode(*texts)
-    monkeypatch.setattr(module, limit, 5)
-    monkeypatch.setattr(module, "_TYPES_AT_ONCE", 2)
+    monkeypatch.setattr(TypeInputs, limit, 5)
+    monkeypatch.setattr(TypeInputs, "_TYPES_AT_ONCE", 2)
     small = runtime_of(network)
     np.testing.assert_allclose(small.encode(*texts), expected, atol=1e-6)
     for at, (tokens, about) in enumerate(zip(*texts, strict=True)):
@@ -198,7 +198,7 @@ def test_a_cache_that_is_full_begins_anew(limit: str, monkeypatch: pytest.Monkey
 def test_callers_in_several_threads_do_not_disturb_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_MOST_TYPES", 6)  # so that tables are replaced meanwhile
+    monkeypatch.setattr(TypeInputs, "_MOST_TYPES", 6)  # so that tables are replaced meanwhile
     network, texts = network_with(OPTIONS), many_documents()
     shared = runtime_of(network)
     expected = runtime_of(network).encode(*texts)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ from adhominem.errors import (
 )
 from adhominem.text import prepare as preparing
 from adhominem.text.corpus import FORMAT, PackedCorpus, is_packed
-from adhominem.text.files import hearing_bytes
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.prepare import prepare, prepare_pairs
 from adhominem.text.readers import find_sources
@@ -166,10 +166,8 @@ def test_the_steps_of_normalisation_are_used_and_written_down(tmp_path: Path, te
 
 
 def test_progress_hears_of_every_byte(tmp_path: Path, texts: Path) -> None:
-    heard: list[int] = []
-    sources = find_sources(texts)
-    with hearing_bytes(heard.append):
-        prepare(sources, tmp_path / "corpus")
+    heard: list[float] = []
+    prepare([texts], tmp_path / "corpus", watch=lambda *what: nullcontext(heard.append))
     assert sum(heard) == texts.stat().st_size
 
 
@@ -262,12 +260,12 @@ def test_invisible_characters_alone_raise_without_a_list_to_skip_to(tmp_path: Pa
 def test_a_failure_leaves_nothing_behind(
     tmp_path: Path, texts: Path, failure: type[BaseException]
 ) -> None:
-    def fail(count: int) -> None:
+    def fail(count: float) -> None:
         raise failure
 
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(failure), hearing_bytes(fail):
-        prepare(find_sources(texts), tmp_path / "corpus")
+    with pytest.raises(failure):
+        prepare([texts], tmp_path / "corpus", watch=lambda *what: nullcontext(fail))
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from adhominem.web.guard import Access
 from adhominem.web.limits import Limits
-from adhominem.web.pages import example, example_text
+from adhominem.web.pages import EXAMPLES, example_text
 from adhominem.web.server import make_server, open_socket, url_of
 from adhominem.web.service import Service
 
-GARDEN, RAILWAY = example("one-writer")
+GARDEN, RAILWAY = map(example_text, EXAMPLES["one-writer"])
 BICYCLE = example_text("dez-bicycle")  # of another genre than the others: no statement
-LANDLORD = example("two-writers")[1]
+LANDLORD = example_text(EXAMPLES["two-writers"][1])
 SECRET = "Xylophonequartz"  # a word that no log may hold
 POPULATION = [f"{text} {number}" for number in range(3) for text in (RAILWAY, BICYCLE)]
 

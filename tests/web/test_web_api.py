@@ -754,8 +754,8 @@ class TestForm:
         html = {"Accept": "text/html"}
         for fields, said in (
             ({"first_text": GARDEN}, "there is no second text"),
-            ({"first_text": GARDEN, "second_text": BICYCLE, "prior": "2"}, "between 0 and 1"),
-            ({"first_text": GARDEN, "second_text": BICYCLE, "prior": "nan"}, "between 0 and 1"),
+            ({"first_text": GARDEN, "second_text": BICYCLE, "prior": "2"}, "above 0 to below 1"),
+            ({"first_text": GARDEN, "second_text": BICYCLE, "prior": "nan"}, "above 0 to below 1"),
         ):
             page = client.post("/", headers=html, **form(**fields))
             assert page.status_code == 422
@@ -861,7 +861,6 @@ class TestSecrecy:
             raise KeyError(f"{SECRET} in a message")
 
         monkeypatch.setattr(service, "work", fail)
-        monkeypatch.setattr(service, "look", fail)
         payload = {"first": GARDEN, "second": BICYCLE}
         kind, message = refusal(client.post("/api/verify", json=payload), 500)
         assert kind == "InternalError"

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
 import pytest
 
 pytest.importorskip("fastapi")
 
+from serving import open_service
+
 from adhominem.web.failures import RequestError
-from adhominem.web.form import read_fields
-from adhominem.web.uploads import Part, parse_form
+from adhominem.web.form import Comparer, TwoSidesForm
+from adhominem.web.guard import Access
+from adhominem.web.question_form import QuestionFields
+from adhominem.web.uploads import FileReader, Part, parse_form
 
 BOUNDARY = "multipart/form-data; boundary=b"
+
+
+@pytest.fixture(scope="module")
+def read_fields() -> Iterator[Callable[[Sequence[Part]], QuestionFields]]:
+    service = open_service()
+    yield Comparer(service, Access(), FileReader(service.limits), TwoSidesForm).read
+    service.close()
 
 
 def parsed(*headers: str, data: bytes = b"x") -> Part:
@@ -53,8 +67,10 @@ def test_names_are_read_as_programs_write_them(parameters: str, filename: str | 
         'name="first_file"; filename*=a.txt',
     ],
 )
-def test_a_name_that_is_badly_written_does_not_make_a_file_disappear(parameters: str) -> None:
-    (file,) = read_fields([named(parameters)]).files["first"]
+def test_a_name_that_is_badly_written_does_not_make_a_file_disappear(
+    parameters: str, read_fields: Any
+) -> None:
+    (file,) = read_fields([named(parameters)]).side("first").files
     assert file.data == b"x"
 
 
@@ -79,15 +95,15 @@ def test_a_packed_part_is_unpacked_or_refused() -> None:
         (Part("prior", b"5"), "'prior' comes twice"),
     ],
 )
-def test_no_field_is_left_out_in_silence(part: Part, said: str) -> None:
+def test_no_field_is_left_out_in_silence(part: Part, said: str, read_fields: Any) -> None:
     with pytest.raises(RequestError, match=said):
         read_fields([Part("prior", b"0.1"), part])
 
 
-def test_a_file_without_a_name_is_not_left_out() -> None:
+def test_a_file_without_a_name_is_not_left_out(read_fields: Any) -> None:
     empty = [Part("first_file", b""), Part("first_file", b"", is_file=True)]
-    assert read_fields(empty).files["first"] == []
+    assert read_fields(empty).side("first").files == []
     for is_file in (True, False):
         part = Part("first_file", b"x", is_file=is_file)
-        (file,) = read_fields([*empty, part]).files["first"]
+        (file,) = read_fields([*empty, part]).side("first").files
         assert file.name == "a file without a name"

@@ -229,7 +229,12 @@ class WhichCandidate(Question):
 
     def answer(self, verifier: Verifier, run: Run) -> Ranking:
         """The evidence for each candidate, and how far to trust it."""
-        population = self.population.relevant(verifier, run)
+        given = self.population
+        if (count := len(given.documents)) > MOST_POPULATION:
+            order = np.random.default_rng([self.seed, 1]).permutation(count)
+            kept = sorted(order[:MOST_POPULATION].tolist())
+            given = replace(given, documents=tuple(given.documents[at] for at in kept))
+        population = given.relevant(verifier, run)
         with run.watch("ranking", unit="share") as on_progress:
             return _ranking(verifier, self, population, run, on_progress)
 

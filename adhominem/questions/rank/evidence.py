@@ -13,7 +13,7 @@ candidates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,7 @@ from adhominem.questions.candidates import (
     GIVEN,
     NO_POPULATION,
     OTHERS,
+    Candidates,
     too_few,
     without_texts,
 )
@@ -65,7 +66,7 @@ def given_population(population: Population, name: str) -> RankingPopulation:
 
 
 def other_candidates(
-    candidates: Mapping[str, Sequence[Document]], levs_of: LevsOf, rng: np.random.Generator
+    candidates: Candidates, levs_of: LevsOf, rng: np.random.Generator
 ) -> tuple[RankingPopulation, Levs]:
     """The texts of the candidates as a population, with their LEVs, or none if they are too few."""
     drawn = in_turn(candidates, MOST_POPULATION, rng)
@@ -85,7 +86,7 @@ def other_candidates(
 
 
 def in_turn(
-    candidates: Mapping[str, Sequence[Document]], most: int, rng: np.random.Generator
+    candidates: Candidates, most: int, rng: np.random.Generator
 ) -> list[tuple[str, Document]]:
     """Up to `most` texts with their candidates: one of each candidate, then another."""
     shuffled = {name: rng.permutation(len(texts)) for name, texts in candidates.items()}
@@ -160,7 +161,7 @@ class ScoredCandidate:
 
 def score_candidates(
     scorer: Scorer,
-    candidates: Mapping[str, Sequence[Document]],
+    candidates: Candidates,
     levs_of: LevsOf,
     disputed: Levs,
     cases: Sequence[Sequence[int]],
@@ -198,7 +199,7 @@ def score_candidates(
 
 
 def _in_batches(
-    candidates: Mapping[str, Sequence[Document]],
+    candidates: Candidates,
 ) -> Iterator[list[tuple[str, Sequence[Document]]]]:
     """Candidates with their texts, as many as are compared together."""
     batch: list[tuple[str, Sequence[Document]]] = []

@@ -19,6 +19,8 @@ from adhominem.questions.question import (
     Side,
     Texts,
     answer_files,
+    cost,
+    documents_in,
 )
 from adhominem.questions.report.candidates import (
     AnyReport,
@@ -39,10 +41,11 @@ from adhominem.questions.report.report import (
     make_report,
     report_date,
 )
-from adhominem.questions.verify.ask import RelevantPopulation, check_sides
+from adhominem.questions.verify.ask import TIMES_EXPLAINED, RelevantPopulation, check_sides
 from adhominem.records import Offered, OneOf, Within
 from adhominem.score.decision import VerbalScale
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
 from adhominem.verify.sensitivity import DRAWS
 from adhominem.verify.verifier import Verifier
 
@@ -80,6 +83,7 @@ class CaseReport(Question):
     """Write the report for a case: the evidence, what it rests on, and where it ends."""
 
     name: ClassVar[str] = "report"
+    explain: ClassVar[bool] = True
     runs_on: ClassVar[tuple[str, ...]] = ("device",)
     output: ClassVar[Output | None] = Output(
         "The .html, .pdf or .docx to write; may be given several times.",
@@ -138,7 +142,9 @@ class CaseReport(Question):
         Offered("--none", to=("command",)),
     ] = None
     draws: Annotated[int, Within(20, MOST_DRAWS), "Draws of passages for the interval."] = DRAWS
-    seed: Annotated[int, Within(0), "Repeats a run."] = 0
+    seed: Annotated[
+        int, Within(0), Offered(served=Within(0, 2**32)), "Repeats the draws of the interval."
+    ] = 0
     annex: Annotated[
         str,
         OneOf(*ANNEXES),
@@ -169,6 +175,14 @@ class CaseReport(Question):
         if path := values.get("case_file"):
             question.case_file.check_items([text.document.id for text in texts], path)
         return replace(question, modified=file_dates(texts), date=report_date(question.date))
+
+    def encoded(self) -> list[Document]:
+        """The population: a report encodes what it explains by itself."""
+        return list(self.population.documents)
+
+    def work(self) -> int:
+        """The texts are read many times."""
+        return TIMES_EXPLAINED * cost([*self.first.documents, *documents_in(self.second)])
 
     def answer(self, verifier: Verifier, run: Run) -> AnyReport:
         """The report, on two sides or on several candidates."""

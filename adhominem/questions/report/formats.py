@@ -178,16 +178,8 @@ def attached_to_docx(data: bytes, path: Path) -> list[str]:
 
 def texts_between(content: str, begin: str, end: str) -> list[str]:
     """The texts between `begin` and `end`, for the first two occurrences, in a single pass."""
-    texts: list[str] = []
-    at = 0
-    while len(texts) < _MOST_REPORTS:
-        start = content.find(begin, at)
-        stop = -1 if start < 0 else content.find(end, start)
-        if stop < 0:
-            break
-        texts.append(content[start + len(begin) : stop])
-        at = stop
-    return texts
+    parts = (part.partition(end) for part in content.split(begin, _MOST_REPORTS)[1:])
+    return [text for text, is_ended, _ in parts if is_ended]
 
 
 def _pdf(report: AnyReport) -> bytes:

@@ -20,10 +20,10 @@ from docx.enum.text import WD_ALIGN_PARAGRAPH, WD_BREAK
 from docx.opc.part import Part
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
-from docx.oxml.xmlchemy import BaseOxmlElement
 from docx.shared import Mm, Pt, RGBColor
 from docx.table import Table, _Cell
 from docx.text.paragraph import Paragraph
+from docx.text.run import Run
 
 from adhominem.harmless import harmless
 from adhominem.questions.report.candidates import AnyReport, common_part
@@ -47,8 +47,6 @@ _SHADES = {"summary": "F4F4F4", "beware": "FFF6EA"}
 _LONGEST_PROPERTY = 255  # characters: python-docx refuses more
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _STYLES = {"title": "Title", "section": "Heading 1", "bullet": "List Bullet"}
-# What comes after a border and a shade among the properties of a paragraph: Word wants an order.
-_AFTER_SHADE = ("tabs", "suppressAutoHyphens", "spacing", "ind", "contextualSpacing", "jc", "rPr")
 _UNWRITABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -155,8 +153,9 @@ def _write(document: WordDocument, block: Block) -> None:
 
 
 def _words(document: WordDocument, words: Words) -> None:
-    paragraph = document.add_paragraph(style=_STYLES.get(words.kind))
-    run = paragraph.add_run(_plain(words.text))
+    if words.style == "signature":
+        document.add_paragraph("_" * 40).paragraph_format.space_before = Pt(36)
+    run = document.add_paragraph(style=_STYLES.get(words.kind)).add_run(_plain(words.text))
     match words.style:
         case "number":
             run.font.size, run.bold = Pt(16), True
@@ -166,35 +165,17 @@ def _words(document: WordDocument, words: Words) -> None:
             run.bold = True
         case "note":
             run.font.size = Pt(8)
-        case "signature":
-            paragraph.paragraph_format.space_before = Pt(36)
-            _border(paragraph)
         case _ if words.kind == "subhead":
             run.bold = True
     if words.shade:
-        _insert(paragraph, _shading(_SHADES[words.shade]))
+        _shade(run, _SHADES[words.shade])
 
 
-def _shading(colour: str) -> BaseOxmlElement:
+def _shade(run: Run, colour: str) -> None:
     shade = OxmlElement("w:shd")
     for name, value in (("val", "clear"), ("color", "auto"), ("fill", colour)):
         shade.set(qn(f"w:{name}"), value)
-    return shade
-
-
-def _insert(paragraph: Paragraph, part: BaseOxmlElement) -> None:
-    properties = paragraph._p.get_or_add_pPr()
-    properties.insert_element_before(part, *(f"w:{name}" for name in _AFTER_SHADE))
-
-
-def _border(paragraph: Paragraph) -> None:
-    """A line above a paragraph, for a signature."""
-    borders, top = OxmlElement("w:pBdr"), OxmlElement("w:top")
-    for name, value in (("val", "single"), ("sz", "6"), ("space", "2"), ("color", "1A1A1A")):
-        top.set(qn(f"w:{name}"), value)
-    borders.append(top)
-    _insert(paragraph, borders)
-    paragraph.paragraph_format.right_indent = Mm(0.55 * _WIDE)
+    run._r.get_or_add_rPr().append(shade)
 
 
 def _facts(document: WordDocument, facts: Sequence[tuple[str, str, str]]) -> None:
@@ -261,7 +242,7 @@ def _heat_maps(document: WordDocument, explanation: Explanation) -> None:
             run = paragraph.add_run(_plain("".join(shown for shown, _ in passage.runs)))
             if passage.levels is not None and passage.levels.contribution:
                 colour = layout.contribution_colour(passage.levels.contribution)
-                run._r.get_or_add_rPr().append(_shading(colour.removeprefix("#")))
+                _shade(run, colour.removeprefix("#"))
             paragraph.add_run(" ")
 
 

@@ -26,7 +26,6 @@ from adhominem.score.decision import NONE, VerbalScale, say_probability, show_pr
 from adhominem.verify.cautions import UNCALIBRATED
 from adhominem.verify.explanation import ExplainedPassage, ExplainedText, Explanation, at_sentences
 from adhominem.verify.sensitivity import WIDENED
-from adhominem.verify.verification import Likeness
 
 TITLE = "Report on a comparison of texts"
 CANDIDATES_TITLE = "Report on a disputed text and several candidates"
@@ -61,7 +60,8 @@ def _common(report: AnyReport) -> dict[str, Any]:
     sides = [("first" if isinstance(report, Report) else "disputed", common.first)]
     sides += [(name, of_one.second) for name, of_one in others.items()]
     texts = [(side, text) for side, of_side in sides for text in of_side]
-    numbered = [(_item(details, text, at), side, text) for at, (side, text) in enumerate(texts, 1)]
+    items = [details.item(text.name) for _, text in texts]
+    labels = [item.reference or str(number) for number, item in enumerate(items, start=1)]
     population = common.population
     return {
         "report": report,
@@ -71,8 +71,8 @@ def _common(report: AnyReport) -> dict[str, Any]:
         "calibration": common.calibration,
         "has_annex": report.settings.annex != NO_ANNEX,
         "material": [
-            (item, side, text.name, _received(details, text), f"{text.words:,}")
-            for item, side, text in numbered
+            (label, side, text.name, item.received or "–", f"{text.words:,}")
+            for label, item, (side, text) in zip(labels, items, texts, strict=True)
         ],
         "most_listed": _MOST_LISTED,
         "by_side": [
@@ -80,20 +80,18 @@ def _common(report: AnyReport) -> dict[str, Any]:
             for side, of_side in sides
         ],
         "files": [
-            (item, _with_topic(text), text.modified or "–", f"{text.words:,}", f"{text.tokens:,}")
-            for item, _, text in numbered
+            (label, _with_topic(text), text.modified or "–", f"{text.words:,}", f"{text.tokens:,}")
+            for label, (_, text) in zip(labels, texts, strict=True)
         ],
         "hashes": [text.sha256 for _, text in texts],
         "origins": [
-            (named, known.origin)
-            for named, _, text in numbered
-            if (known := details.item(text.name)) is not None and known.origin
+            (label, item.origin) for label, item in zip(labels, items, strict=True) if item.origin
         ],
         "population_texts": [
             (f"{at:,}", text.name, f"{text.words:,}", text.sha256)
             for at, text in enumerate(() if population is None else population.material, start=1)
         ],
-        "likely_genre": _likely_genre(common.likeness),
+        "likeness": common.likeness if common.likeness and common.likeness.genres else None,
         "scale": scale_rows(report.settings.scale),
         "usual_scale": report.settings.scale == VerbalScale().rungs,
         "widened": f"{WIDENED:g}",
@@ -102,39 +100,16 @@ def _common(report: AnyReport) -> dict[str, Any]:
     }
 
 
-def _item(details: CaseDetails, text: ReportedText, number: int) -> str:
-    """The label of an item: its reference, or its number."""
-    known = details.item(text.name)
-    return known.reference if known is not None and known.reference else str(number)
-
-
-def _received(details: CaseDetails, text: ReportedText) -> str:
-    known = details.item(text.name)
-    return known.received if known is not None and known.received else "–"
-
-
 def _with_topic(text: ReportedText) -> str:
     return f"{text.name} (topic: {text.topic})" if text.topic else text.name
 
 
 def listed(texts: Sequence[ReportedText], details: CaseDetails) -> str:
     """The texts of a side for a list in a sentence: by their references, or by their names."""
-    items = [details.item(text.name) for text in texts]
-    names = [
-        item.reference if item is not None and item.reference else f"“{text.name}”"
-        for item, text in zip(items, texts, strict=True)
-    ]
+    names = [details.item(text.name).reference or f"“{text.name}”" for text in texts]
     if len(names) > _NAMED:
         return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1:,} more texts"
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
-
-
-def _likely_genre(likeness: Likeness | None) -> dict[str, Any] | None:
-    """The genre that the texts are most like, and its probability."""
-    if likeness is None or not likeness.genres:
-        return None
-    genre, share = likeness.likest
-    return {"name": likeness.name(genre), "share": share}
 
 
 def scale_rows(rungs: Sequence[tuple[float, str]]) -> list[tuple[str, str]]:
@@ -302,7 +277,7 @@ def _of_candidates(report: CandidatesReport) -> dict[str, Any]:
         ],
         "versus": _versus(report),
         "posterior": _posterior(report, rows),
-        "posterior_sentence": _posterior_sentence(report),
+        "probability": show_probability,
         "other_heads": ("proposition", *(f"H_0 {prior:g}" for prior in others)),
         "other_priors": _other_priors(report, rows, others),
         "validated": [_validated(row) for row in rows]
@@ -362,13 +337,6 @@ def _posterior(report: CandidatesReport, rows: Sequence[dict[str, Any]]) -> list
         for row, one in zip(rows, report.propositions, strict=True)
     ]
     return [*table, (_OF_NONE, f"{report.prior_none:g}", show_probability(report.posterior_none))]
-
-
-def _posterior_sentence(report: CandidatesReport) -> str:
-    if report.posterior_none is None:
-        return ""
-    parts = [f"{show_probability(one.posterior)} for {one.name}" for one in report.propositions]
-    return f"{', '.join(parts)}, and {show_probability(report.posterior_none)} for none of them"
 
 
 def _other_priors(

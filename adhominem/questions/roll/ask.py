@@ -52,6 +52,7 @@ from adhominem.questions.roll.smoothing import (
 )
 from adhominem.questions.roll.windows import (
     Blocks,
+    Window,
     apart,
     cut_blocks,
     find_styles,
@@ -108,17 +109,6 @@ class Candidate:
     texts: int
     words: int
     log10_bayes_factor: float | None  # of the text as a whole; None for a style
-
-
-@dataclass(frozen=True, kw_only=True)
-class Window:
-    """A stretch of the text that was compared as one."""
-
-    start: int  # in characters
-    end: int
-    word: int  # its first one, from 0
-    words: int
-    log10_bayes_factors: tuple[float, ...]  # one for each candidate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,6 @@ def roll_page(rolled: Rolled) -> str:
 def _values(rolled: Rolled) -> dict[str, Any]:
     return {
         "summary": summary_of(rolled),
-        "facts": _facts(rolled),
         "changes": [_in_words(rolled, change) for change in rolled.changes],
         "drawing": "" if rolled.obstacle else _drawing(rolled),
         "ink_classes": [_ink_class(colour) for colour in _colours(rolled)],
@@ -76,39 +75,6 @@ def summary_of(rolled: Rolled) -> str:
     return (
         f"Most probable, by words: {shares}; {changes.get(count, f'{count:,} changes were found')}."
     )
-
-
-def _facts(rolled: Rolled) -> dict[str, str]:
-    """How it was done, in words."""
-    options, facts = rolled.options, {"Text": f"{rolled.name}, {rolled.words:,} words"}
-    if rolled.obstacle:
-        return facts
-    facts["Windows"] = (
-        f"{len(rolled.windows):,} of about {options.words:,} words, one every {options.step:,}; "
-        "they begin where sentences do, if they can"
-    )
-    for candidate in rolled.candidates:
-        several = "" if candidate.texts == 1 else "s"
-        if candidate.log10_bayes_factor is None:
-            facts[candidate.name] = (
-                f"{candidate.texts:,} window{several} that do not overlap, about "
-                f"{candidate.words:,} words"
-            )
-        else:
-            facts[candidate.name] = (
-                f"{candidate.texts:,} text{several}, {candidate.words:,} words; log10 Bayes factor "
-                f"of the whole text {signed(candidate.log10_bayes_factor)}"
-            )
-    facts["Prior"] = (
-        f"the author changes every {options.passage:,} words on average; all "
-        f"{len(rolled.states)} states ({', '.join(rolled.states)}) are equally probable"
-        if len(rolled.states) > 1
-        else f"the author changes every {options.passage:,} words on average"
-    )
-    facts["Population"] = (
-        f"{rolled.population_texts:,} texts: {rolled.population}" if rolled.population else "none"
-    )
-    return facts
 
 
 def _in_words(rolled: Rolled, change: Change) -> str:

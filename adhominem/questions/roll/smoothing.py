@@ -19,31 +19,23 @@ import numpy as np
 
 from adhominem.arrays import AnyFloats, FloatArray
 from adhominem.errors import OptionError
-from adhominem.questions.roll.windows import Blocks
+from adhominem.questions.roll.windows import Blocks, Stretch
 
 _WIDE = 0.9  # share of a change's probability that its range holds
 
 
 @dataclass(frozen=True, kw_only=True)
-class Block:
+class Block(Stretch):
     """A stretch of the text that has one author."""
 
-    start: int  # in characters
-    end: int
-    word: int
-    words: int
     state: int  # the most probable one
     probabilities: tuple[float, ...]  # one for each state
 
 
 @dataclass(frozen=True, kw_only=True)
-class Passage:
+class Passage(Stretch):
     """Blocks in a row with the same most probable state."""
 
-    start: int  # in characters
-    end: int
-    word: int
-    words: int
     state: int
     probability: float | None  # of this state, the mean over its words; None: there is no other
     log10_bayes_factors: tuple[float, ...]  # of the passage as one text, with each candidate

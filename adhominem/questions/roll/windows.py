@@ -34,6 +34,23 @@ from adhominem.text.sentences import sentence_starts, word_spans
 _EVEN = 0.5  # prior: two stretches of one text are by one person
 
 
+@dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """A part of a text."""
+
+    start: int  # in characters
+    end: int
+    word: int  # its first one, from 0
+    words: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window(Stretch):
+    """A stretch of the text that was compared as one."""
+
+    log10_bayes_factors: tuple[float, ...]  # one for each candidate
+
+
 @dataclass(frozen=True)
 class Blocks:
     """Where the blocks of a text begin and end."""

@@ -114,8 +114,7 @@ def index_files(
                         for (text, lev), is_foreign in zip(batch, foreign, strict=True)
                     )
                     for document, lev, is_foreign in stop_or_skip(rows, skipped):
-                        writer.add(document, lev, foreign=is_foreign)
-                        if not writer.waiting:
+                        if writer.add(document, lev, foreign=is_foreign):
                             encode.written()
                 writer.flush()
         if not writer.manifest.texts and not remove:

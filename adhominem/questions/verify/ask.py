@@ -29,7 +29,7 @@ from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
 
-_TIMES_READ = 20  # that an explanation goes through its texts, about
+TIMES_EXPLAINED = 20  # that an explanation goes through its texts, about
 _BY_ENDING = {".html": "html", ".htm": "html", ".txt": "terminal"}
 
 
@@ -169,7 +169,7 @@ class WhatSpeaks(OfTwoSides):
 
     def work(self) -> int:
         """The texts are read many times."""
-        return _TIMES_READ * cost([*self.first.documents, *self.second.documents])
+        return TIMES_EXPLAINED * cost([*self.first.documents, *self.second.documents])
 
     def answer(self, verifier: Verifier, run: Run) -> Explanation:
         """The same with what each passage and each n-gram contributes."""

@@ -10,6 +10,8 @@ import pytest
 from conftest import SmallRun, made_up_rows, write_rows
 
 from adhominem import (
+    Normaliser,
+    SplitOptions,
     baseline_files,
     evaluate,
     evaluate_files,
@@ -17,8 +19,8 @@ from adhominem import (
     load_truth,
     pair_files,
     predict,
-    prepare_files,
-    split_files,
+    prepare,
+    split,
 )
 from adhominem.errors import InputError, OptionError
 
@@ -66,7 +68,7 @@ def test_what_cannot_work_is_refused_before_the_work(pairs: Path, tmp_path: Path
         baseline_files("naive", pairs, pairs / "truth.jsonl", train=[pairs])
     assert (pairs / "truth.jsonl").read_bytes() == truth
     with pytest.raises(OptionError, match="expected some of 'line_ends'"):
-        prepare_files([pairs], tmp_path / "corpus", without=["spelling"])
+        Normaliser.without(["spelling"])
 
 
 def test_corpora_are_given_by_their_paths(texts: Path, tmp_path: Path) -> None:
@@ -85,10 +87,12 @@ def test_corpora_are_given_by_their_paths(texts: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
     broken.write_text("{\n" + texts.read_text("utf-8"), "utf-8")
     skipped: list[InputError] = []
-    report = split_files([broken], tmp_path / "split", seed=1, skipped=skipped, watch=watch)
+    options = SplitOptions(seed=1)
+    report = split([broken], tmp_path / "split", options, skipped=skipped, watch=watch)
     assert report.options.seed == 1
     assert len(skipped) == 1
-    corpus = prepare_files([str(texts)], tmp_path / "corpus", without=["dashes"], watch=watch)
+    normaliser = Normaliser.without(["dashes"])
+    corpus = prepare([str(texts)], tmp_path / "corpus", normaliser=normaliser, watch=watch)
     assert len(corpus) == 120
     assert "dashes" not in corpus.description["normalisation"]
     size = texts.stat().st_size

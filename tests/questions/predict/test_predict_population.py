@@ -15,16 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from conftest import NgramRun, SmallRun, rich_rows, write_rows
+from conftest import NgramRun, rich_rows, write_rows
 
 from adhominem import (
-    calibrate_model,
-    find_sources,
     load,
-    make_ensemble,
     predict,
-    read_pairs,
-    write_pair_set,
 )
 from adhominem.cli import main, terminal
 from adhominem.errors import InputError, OptionError
@@ -37,18 +32,9 @@ TEXTS = [row["text"] for row in rich_rows("notes", 9, 3, "-new-")]
 OTHERS = [row["text"] for row in rich_rows("notes", 5, 2, "-others-")]
 
 
-@pytest.fixture(scope="module")
-def model(
-    small_run: SmallRun, ngram_run: NgramRun, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    """A network and an n-gram model, calibrated together."""
-    folder = tmp_path_factory.mktemp("population")
-    members = [small_run.folder, ngram_run.folder]
-    made = make_ensemble(members, folder / "both", corpus=ngram_run.data.corpus).model
-    rows = write_rows(folder / "rows.jsonl", rich_rows("letters", 40, 4, "-calibration-"))
-    write_pair_set(find_sources(rows), folder / "letters")
-    calibrate_model(made, {"letters": list(read_pairs(folder / "letters"))})
-    return made
+@pytest.fixture
+def model(mixed_folder: Path) -> Path:
+    return mixed_folder
 
 
 @pytest.fixture(scope="module")

@@ -203,7 +203,7 @@ def test_all_its_letters_are_in_the_file(tmp_path: Path) -> None:
 
 
 @given(made_up.any_explanations(), st.text(max_size=30))
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
 def test_any_text_makes_a_pdf(explanation: Any, name: str) -> None:
     from adhominem.questions.report.pdf import pdf_of
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from adhominem.questions.roll.ask import Candidate, Rolled, RollOptions, Window
+from adhominem.questions.roll.ask import Candidate, Rolled, RollOptions
 from adhominem.questions.roll.page import roll_page, shown_probability, summary_of
 from adhominem.questions.roll.smoothing import (
     make_blocks,
@@ -19,7 +19,7 @@ from adhominem.questions.roll.smoothing import (
     passage_ranges,
     smooth,
 )
-from adhominem.questions.roll.windows import cut_blocks
+from adhominem.questions.roll.windows import Window, cut_blocks
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
