@@ -56,11 +56,6 @@ class Vocabulary:
     characters_per_token: int = 15
 
     @cached_property
-    def known(self) -> frozenset[str]:
-        """The token types of the vocabulary, as a set."""
-        return frozenset(self.token_types)
-
-    @cached_property
     def words(self) -> tuple[str, ...]:
         """The token types that are words, in lower case, most frequent first."""
         return tuple(
