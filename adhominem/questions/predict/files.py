@@ -146,18 +146,16 @@ def predict(
             )
             partial.add(batch, answers)
         partial.finish()
-    calibrated = verifier.calibration is not None
-    names, changed = verifier.genre_names, verifier.changed
     return Predicted(
         output,
         partial.answers,
         partial.scored,
         levs.encoded,
-        calibrated,
+        verifier.calibration is not None,
         len(partial.without_statement),
         0 if relevant is None else relevant.texts,
         (
-            *cautions_of_many(calibrated, relevant, names, changed=changed),
+            *cautions_of_many(verifier, relevant),
             *passages_taken_out(taken_out),
             *no_statement(partial.without_statement),
         ),
