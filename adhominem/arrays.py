@@ -111,12 +111,10 @@ class SparseRows(_ArrayLike):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of rows and their size."""
         return len(self.begins), self.size
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its numbers."""
         return self.values.dtype
 
     @property
@@ -149,7 +147,6 @@ class SparseRows(_ArrayLike):
         return SparseRows.of_counts(counts, places, rows.values[kept], int(chosen.sum()))
 
     def fill(self, zeros: npt.NDArray[Any]) -> None:
-        """Write the numbers into an array (rows, size) of zeros."""
         for at, row in enumerate(zeros):
             places, values = self.row(at)
             row[places] = values
@@ -215,13 +212,11 @@ class Levs(_ArrayLike):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of documents, and the size of a LEV."""
         documents = len(self.parts[0]) if self.parts else 0
         return documents, sum(part.shape[1] for part in self.parts)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its numbers."""
         return np.result_type(np.float32, *(part.dtype for part in self.parts))
 
     @property
@@ -232,20 +227,20 @@ class Levs(_ArrayLike):
     @property
     def log_tokens(self) -> AnyFloats:
         """The logarithm (documents,) of each document's number of tokens."""
-        return cast(AnyFloats, self.parts[-1][:, 0])
+        last = self.parts[-1]  # of LEVs from a file, the only part
+        if isinstance(last, SparseRows):
+            last = np.asarray(last.columns(np.arange(last.size) == last.size - 1))
+        return last[:, -1]
 
     def chosen(self, rows: Any) -> Levs:
-        """The LEVs of some of the documents."""
         return Levs(tuple(cast(Rows, part[rows]) for part in self.parts))
 
     def __getitem__(self, key: Any) -> Any:
-        """LEVs for a slice or array; otherwise a plain array."""
         if isinstance(key, tuple) and isinstance(key[1], int) and key[1] == -1:
             return self.log_tokens[key[0]]  # without an array of all
         return super().__getitem__(key)
 
     def fill(self, zeros: npt.NDArray[Any]) -> None:
-        """Write the numbers into an array (documents, lev_size) of zeros."""
         at = 0
         for part in self.parts:
             columns = zeros[:, at : at + part.shape[1]]
@@ -309,7 +304,6 @@ class PairRows:
     """A dataclass whose arrays, and those of nested dataclasses, have a row for each pair."""
 
     def __getitem__(self, chosen: slice | npt.NDArray[Any]) -> Self:
-        """The rows of some pairs."""
         names = [field.name for field in fields(self)]  # type: ignore[arg-type]
         return type(self)(**{name: _chosen(getattr(self, name), chosen) for name in names})
 

@@ -43,9 +43,8 @@ def parts_in_c() -> dict[str, bool]:
 
 def what_runs() -> str:
     """A sentence on which parts in C are used."""
-    modules = {part: compiled(f"adhominem.{part}") for part in _PARTS}
-    missing = [part for part, module in modules.items() if module is None]
-    variants = [*getattr(modules[_PARTS[-1]], "VARIANTS", ()), NUMPY]
+    missing = [part for part, is_there in parts_in_c().items() if not is_there]
+    variants = [*getattr(compiled("adhominem.paper._fused"), "VARIANTS", ()), NUMPY]
     network = os.environ.get(VARIABLE) or next(name for name in variants if name != PLAIN)
     if not missing:
         return f"The parts in C are used; the network's kernel is {network}."

@@ -392,7 +392,6 @@ class BaseConfig(Options):
         return self.from_json(data)
 
     def to_json(self) -> dict[str, Any]:
-        """The config as JSON, for `from_json`."""
         written: dict[str, Any] = to_json(self)
         return written
 
@@ -409,7 +408,6 @@ class BaseConfig(Options):
 
 
 def pick_preset(name: str, presets: Mapping[str, Record]) -> Record:
-    """The preset of this name."""
     if name not in presets:
         raise OptionError(f"there is no preset '{name}'; expected one of: {', '.join(presets)}")
     return presets[name]

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,16 @@ import adhominem
 
 WALK = Path(__file__).parents[1] / "benchmarks" / "walk.py"
 WORDS = 80
+# The most files, and changes of room, of each command: a tenth above what they are. Only make less.
+BUDGET = {
+    "verify": (48, 290),
+    "report": (74, 810),
+    "predict": (48, 255),
+    "rank": (56, 715),
+    "roll": (54, 770),
+    "cluster": (52, 495),
+    "search": (60, 815),
+}
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +37,12 @@ def walk() -> ModuleType:
     sys.modules[spec.name] = module  # dataclasses look there
     spec.loader.exec_module(module)
     return module
+
+
+def assert_within_budget(command: str, found: Any) -> None:
+    files, changes = BUDGET[command]
+    assert found.files <= files
+    assert found.changes <= changes
 
 
 OneGate = Callable[[str, str, str], None]
@@ -53,6 +70,7 @@ def test_verify_tokenizes_a_text_once_and_each_member_encodes_it_once(walk: Modu
     assert len(found.functions) > 100
     assert 10 < found.files < len(found.functions)
     assert found.changes > 10
+    assert_within_budget("verify", found)
 
 
 @pytest.mark.parametrize("command", ["predict", "rank", "roll", "cluster", "search"])
@@ -61,10 +79,13 @@ def test_each_text_is_tokenized_and_encoded_once(walk: ModuleType, command: str)
     for kind in walk.ALWAYS:
         passed = found.passed(kind)
         assert (passed.most, passed.fewest) == (1, 1), kind
+    assert_within_budget(command, found)
 
 
 def test_report_is_seen_to_vary_texts(walk: ModuleType) -> None:
-    varied = walk.walks(["report"], WORDS)["report"].passed("varied")
+    found = walk.walks(["report"], WORDS)["report"]
+    assert_within_budget("report", found)
+    varied = found.passed("varied")
     assert varied.texts == 2
     assert varied.members == len(adhominem.load().members)
 

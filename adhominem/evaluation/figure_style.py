@@ -41,7 +41,7 @@ INKS = {
 }
 COLOURS = tuple(INKS)
 SAME, DIFFERENT = COLOURS[:2]  # the two classes of pairs
-GREY, PALE, INK = "#666666", "#ececec", "#1a1a1a"
+GREY, PALE = "#666666", "#ececec"
 # Seven colours and five lines have no common divisor: 35 systems get 35 styles, and two in a row
 # differ in both.
 LINES: tuple[Dashes, ...] = (

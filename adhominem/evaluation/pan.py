@@ -85,14 +85,9 @@ def non_answers(answers: FloatArray, same_author: BoolArray) -> float:
     return float((answers == 0.5).mean())
 
 
-def overall_2021(answers: FloatArray, same_author: BoolArray) -> float:
-    """PAN 2021's final score: the mean of AUC, c@1, F1, F0.5u and the Brier complement."""
-    return _mean(OVERALL_2021, answers, same_author)
-
-
 def overall_2020(answers: FloatArray, same_author: BoolArray) -> float:
     """PAN 2020's final score: the mean of AUC, c@1, F1 and F0.5u."""
-    return _mean(OVERALL_2020, answers, same_author)
+    return float(np.mean([BY_NAME[name](answers, same_author) for name in OVERALL_2020]))
 
 
 def best_delta(probability: FloatArray, same_author: BoolArray) -> float:
@@ -100,10 +95,6 @@ def best_delta(probability: FloatArray, same_author: BoolArray) -> float:
     grid = np.arange(0, 0.5, 0.005)
     scores = [overall_2020(without_weak_answers(probability, delta), same_author) for delta in grid]
     return float(grid[int(np.argmax(scores))])
-
-
-def _mean(names: Sequence[str], answers: FloatArray, same_author: BoolArray) -> float:
-    return float(np.mean([BY_NAME[name](answers, same_author) for name in names]))
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -44,7 +44,7 @@ _MORE = 16_384  # texts, at most, that correct the directions of a coder
 _OURS = re.compile(r"\.?(texts|codes|view|chance)-\d{6}(-[0-9a-f]{4})?\.safetensors(\..*)?")
 
 
-def digest_of(text: str) -> bytes:
+def digest_of_words(text: str) -> bytes:
     """A digest that identifies a text by its words, whatever stands between them."""
     return blake2b(" ".join(text.split()).encode(), digest_size=DIGEST_BYTES).digest()
 
@@ -144,7 +144,7 @@ class Writer:
     def new(self, documents: Iterable[Document]) -> Iterator[Document | InputError]:
         """The documents that are not in the index yet, under the ids that they will have in it."""
         for document in documents:
-            digest = digest_of(document.text)
+            digest = digest_of_words(document.text)
             id, author = document.id or digest.hex(), document.author
             if self._key is not None:
                 id, author = hashed(id, self._key), hashed(author, self._key)
@@ -188,7 +188,7 @@ class Writer:
 
             compressor = zstandard.ZstdCompressor(level=6, write_checksum=True)
             strings["texts"] = Strings.of([compressor.compress(d.text.encode()) for d in documents])
-        digests = np.frombuffer(b"".join(digest_of(one.text) for one in documents), np.uint8)
+        digests = np.frombuffer(b"".join(digest_of_words(one.text) for one in documents), np.uint8)
         packed = PackedLevs.of(joined(list(levs)))
         rows = digests.reshape(-1, DIGEST_BYTES)
         self._write_shard(strings, rows, np.array(foreign, np.uint8), packed, known_keys)

@@ -95,22 +95,20 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of an index."""
     path = folder / MANIFEST
-    try:
-        data = parsed_json(path.read_bytes())
-        if isinstance(data, dict) and data.get("format") != FORMAT:
-            raise IndexFolderError(
-                f"{path} has format {data.get('format')!r}; expected {FORMAT}: build the index "
-                "again with this version"
-            )
-        if isinstance(data, dict) and data.pop("crc32", None) != crc32(strict_json(data).encode()):
-            raise ValueError("its checksum is not the one recorded")
-        return from_json(Manifest, data, "index")
-    except FileNotFoundError:
+    if not path.exists():
         raise IndexFolderError(
             f"there is no index in {folder}; expected a folder that `adhominem index` has made"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise IndexFolderError(f"{path} is damaged ({error}); build the index again") from None
+        )
+    with naming_damage(path):
+        data = parsed_json(path.read_bytes())
+        if data["format"] != FORMAT:
+            raise IndexFolderError(
+                f"{path} has format {data['format']!r}; expected {FORMAT}: build the index "
+                "again with this version"
+            )
+        if data.pop("crc32") != crc32(strict_json(data).encode()):
+            raise ValueError("its checksum is not the one recorded")
+        return from_json(Manifest, data, "index")
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -241,13 +241,12 @@ class PackedLevs(Stored):
     @classmethod
     def of_arrays(cls, arrays: Arrays, count: int) -> PackedLevs:
         """Read what `arrays` returned; a ValueError if anything is missing or does not fit."""
-        parts: list[Packed] = []
+        parts, sizes = list[Packed](), {"texts": count}
         while f"part{len(parts)}.values" in arrays:
             prefix = f"part{len(parts)}."
             kind = PackedSparse if f"{prefix}steps" in arrays else PackedDense
-            parts.append(kind.from_arrays(arrays, prefix, sizes={"texts": count}))
+            parts.append(kind.from_arrays(arrays, prefix, sizes=sizes))
         checks = checked(arrays, "checks", "u4", count)
-        sizes = {"texts": count}
         return cls.from_arrays(arrays, sizes=sizes, parts=tuple(parts), checks=checks)
 
 

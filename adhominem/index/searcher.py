@@ -194,11 +194,11 @@ class Searcher:
 
         def ranked(at: int) -> IntArray:
             numbers, products = self._candidates(brought_up[at], codes[at], k)
-            query, point = PackedLevs.of(queries[at : at + 1]), points[at : at + 1]
+            query, point = queries[at : at + 1], points[at : at + 1]
             depth = max(_FIRST, _FIRST_A_HIT * k, round(_FIRST_SHARE * len(self.store)))
-            scores = self._approximate(query, point, numbers[:depth])
+            scores = self.approximate(query, numbers[:depth], point)
             while expected_misses(products, scores, hits) > _MISSED * hits:
-                more = self._approximate(query, point, numbers[len(scores) : 2 * len(scores)])
+                more = self.approximate(query, numbers[len(scores) : 2 * len(scores)], point)
                 scores = np.concatenate([scores, more])
             return numbers[np.argsort(-scores, kind="stable")[:k]]
 
@@ -261,17 +261,15 @@ class Searcher:
         order = kept[np.argsort(-products[kept], kind="stable")]
         return numbers[order], products[order]
 
-    def approximate(self, query: Levs, numbers: IntArray) -> FloatArray:
+    def approximate(
+        self, query: Levs, numbers: IntArray, point: Points | None = None
+    ) -> FloatArray:
         """(numbers,): the approximate log Bayes factors of a text (1, lev_size) with some texts."""
         assert self.coder is not None
-        return self._approximate(
-            PackedLevs.of(query), self.coder.approximate.points(query), numbers
-        )
-
-    def _approximate(self, query: PackedLevs, point: Points, numbers: IntArray) -> FloatArray:
-        assert self.coder is not None
-        products = self.store.products(numbers, query)  # (numbers, members)
-        return self.coder.approximate.scores(point, products, self._points[numbers])
+        scorer = self.coder.approximate
+        products = self.store.products(numbers, PackedLevs.of(query))  # (numbers, members)
+        point = scorer.points(query) if point is None else point
+        return scorer.scores(point, products, self._points[numbers])
 
 
 def _unfinished(folder: Path) -> IndexFolderError:

@@ -61,7 +61,6 @@ class PartCounts:
 
     @property
     def pairs(self) -> int:
-        """The number of all pairs in that draw."""
         return self.same_author_pairs + self.different_author_pairs
 
 

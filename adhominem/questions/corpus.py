@@ -95,13 +95,7 @@ class ComparedCorpus:
         ]
         if copies:
             remarks.append(f"copies of one text say nothing about who wrote it: {listed(copies)}")
-        cautions = cautions_of_many(
-            self.scored.calibrated,
-            self.population,
-            verifier.genre_names,
-            verifier.misleading(),
-            verifier.changed,
-        )
+        cautions = cautions_of_many(verifier, self.population, verifier.misleading())
         remarks += [caution.message for caution in cautions]
         if self.scored.population_misfit.any():
             remarks.append(

@@ -101,7 +101,6 @@ class BoundedReader:
         return answer
 
     def start(self) -> subprocess.Popen[bytes]:
-        """The process, started if there is none."""
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
             self.stop()
             self._owner = os.getpid()  # a fork must not share the pipes
@@ -123,7 +122,6 @@ class BoundedReader:
         return self._process
 
     def stop(self) -> None:
-        """End the process, if there is one."""
         process, self._process = self._process, None
         if process is not None and self._owner == os.getpid():
             process.kill()
@@ -194,7 +192,6 @@ def bound(seconds: int, memory: int = _MOST_MEMORY) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process when its parent has ended, even if that was killed."""
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)

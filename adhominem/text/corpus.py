@@ -89,7 +89,6 @@ class LabelCollector:
         self._indices: dict[str, list[int]] = {label: [] for label in LABELS}
 
     def add(self, document: Document, corpus: str) -> None:
-        """Add the labels of the next document."""
         values = (document.author, document.topic, document.work, corpus)
         for label, value in zip(LABELS, values, strict=True):
             names = self._names[label]
@@ -98,7 +97,6 @@ class LabelCollector:
             self._indices[label].append(index)
 
     def labels(self) -> Labels:
-        """The labels of all documents so far."""
         names = {f"{label}_names": list(self._names[label]) for label in LABELS}
         indices = {label: np.array(self._indices[label], dtype=np.int32) for label in LABELS}
         return Labels(**names, **indices)  # type: ignore[arg-type]

@@ -282,8 +282,8 @@ def check_none_read_in(folder: Path) -> None:
 
 
 @contextmanager
-def hearing_bytes(on_bytes: Callable[[int], object]) -> Iterator[None]:
-    """A context in which this hears how many bytes of texts are read, packed as they are."""
+def counting_bytes(on_bytes: Callable[[int], object]) -> Iterator[None]:
+    """A context in which `on_bytes` gets the number of bytes of each block that is read."""
     token = _on_bytes.set(on_bytes)
     try:
         yield
@@ -315,7 +315,7 @@ def readable(path: str | Path) -> Iterator[None]:
 
 
 class _InputFile(io.FileIO):
-    """An open input, whose errors name it, and whose bytes are heard of."""
+    """An open input whose errors name it, and whose bytes are counted."""
 
     def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
         with readable(self.name):

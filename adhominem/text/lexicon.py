@@ -37,7 +37,6 @@ class PythonChunks:
         self.add = self._known.__setitem__
 
     def look_up(self, text: str) -> tuple[bytes, list[str]]:
-        """The token numbers of a text's known chunks, concatenated, and the unknown chunks."""
         chunks = text.split()
         rows = list(map(self._known.get, chunks, repeat(b"")))  # every chunk has a token
         new = zip(chunks, rows, strict=True) if b"" in rows else ()
@@ -227,12 +226,10 @@ class Growing:
     """An array that rows can be appended to. Views of it that others hold stay valid."""
 
     def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
-        """Make an empty array whose rows have this shape."""
         self._array = np.empty((1 << 10, *shape), dtype)
         self.size = 0
 
     def add(self, rows: npt.NDArray[Any] | Sequence[Any]) -> None:
-        """Append some rows."""
         last = self.size + len(rows)
         if last > len(self._array):
             size = max(last, 2 * len(self._array))
@@ -244,5 +241,4 @@ class Growing:
 
     @property
     def rows(self) -> npt.NDArray[Any]:
-        """The rows added so far."""
         return self._array[: self.size]

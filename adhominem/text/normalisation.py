@@ -255,7 +255,6 @@ class Normaliser(Options):
         return (edits for name in self.steps for edits in STEPS[name])
 
     def __call__(self, text: str) -> str:
-        """The normalised text."""
         special = _special(text)
         for edits in self._passes():
             begins = _BEGINS.get(edits)

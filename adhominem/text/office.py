@@ -224,7 +224,6 @@ class _XmlText:
         """Letters in the innermost element."""
 
     def new_paragraph(self) -> list[str]:
-        """Begin a paragraph."""
         self._paragraphs.append([])
         return self._paragraphs[-1]
 
@@ -270,7 +269,8 @@ class _Relations(_XmlText):
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         is_document = attributes.get("Type", "").endswith("/officeDocument")
-        if self.main_document is None and is_document and name.endswith(" Relationship"):
+        is_relation = name.rpartition(" ")[2] == "Relationship"
+        if self.main_document is None and is_document and is_relation:
             self.main_document = attributes["Target"]
 
 

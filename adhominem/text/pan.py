@@ -19,8 +19,8 @@ from adhominem.text.files import (
     Document,
     bare_stem,
     bare_suffix,
+    counting_bytes,
     digest_of,
-    hearing_bytes,
     path_of,
     readable,
     readable_name,
@@ -47,7 +47,6 @@ class Pair:
     place: tuple[Path, int] | None = field(default=None, compare=False, repr=False)  # and line
 
     def without_topics(self) -> Pair:
-        """A copy of the pair without the topics of its documents."""
         first, second = (replace(document, topic="") for document in (self.first, self.second))
         return replace(self, first=first, second=second)
 
@@ -117,7 +116,7 @@ def pair_rows(
         path = pairs
     truth = (truth or find_truth(path)) if labelled else None
     labels: Truths = {}
-    with hearing_bytes(lambda count: None):  # a truth is no part of the texts
+    with counting_bytes(lambda count: None):  # a truth is no part of the texts
         truths = list(read_truth(truth)) if truth else []
     for item in truths:
         if isinstance(item, InputError):
@@ -200,7 +199,7 @@ def problem_rows(folder: Path, *, labelled: bool = True) -> Iterator[PanProblem 
     """Stream the problems in a folder; without `labelled`, the truth is ignored."""
     truth_file = find_file(folder, "truth.txt") if labelled else None
     try:
-        with hearing_bytes(lambda count: None):
+        with counting_bytes(lambda count: None):
             truths = list(_read_truth_lines(truth_file)) if truth_file else []
             ids = _problem_ids(folder)
     except InputError as error:  # without these two files no problem can be read

@@ -184,7 +184,6 @@ class _Packer:
         return self._lexicon.number([token_type[:_LONGEST_TYPE] for token_type in types])
 
     def write(self, folder: Path, sources: list[Source], same_author: list[bool] | None) -> None:
-        """Write the tables and the description."""
         labels = self._labels.labels()
         prefixes = [prefix_tokens(topic, self._tokenizer) for topic in labels.topic_names]
         topic_tokens = self._numbers(chain.from_iterable(prefixes))

@@ -61,12 +61,10 @@ class ProseLexicon(Options):
 
     @cached_property
     def common(self) -> frozenset[str]:
-        """The most common words, as a set."""
         return frozenset(self.common_words)
 
     @cached_property
     def usual(self) -> frozenset[str]:
-        """The usual trigrams, as a set."""
         return frozenset(self.trigrams)
 
     @cached_property

@@ -31,8 +31,8 @@ from adhominem.text.files import (
     READABLE_SUFFIXES,
     Document,
     bare_stem,
+    counting_bytes,
     digest_of,
-    hearing_bytes,
     note_input,
     noting_inputs,
     path_of,
@@ -250,7 +250,7 @@ def reading(corpora: Corpora, what: str, watch: Watch, *, times: int = 1) -> Ite
     """Corpora to be read `times` over, with what is read shown; files are noted as read."""
     with noting_inputs():
         sources, size = open_corpora(corpora)
-        with watch(what, times * size, "bytes") as on_bytes, hearing_bytes(on_bytes):
+        with watch(what, times * size, "bytes") as on_bytes, counting_bytes(on_bytes):
             yield sources
 
 
@@ -319,7 +319,6 @@ def _file_source(path: Path) -> Source:
 
 
 def _first_readable(rows: JsonRows) -> dict[str, Any]:
-    """The first readable row; empty if there is none."""
     return next((row for _, row in rows if isinstance(row, dict)), {})
 
 

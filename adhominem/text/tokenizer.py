@@ -63,7 +63,6 @@ class Tokens:
 
     @cached_property
     def tokens(self) -> list[str]:
-        """The tokens as strings."""
         types = self.lexicon.types
         return [types[number] for number in self.numbers.tolist()]
 

@@ -207,21 +207,19 @@ def cautions_of(
 
 
 def cautions_of_many(
-    calibrated: bool,
+    model: Verifier,
     population: Population | None,
-    genre_names: Mapping[str, str],
     misleading: Sequence[MisleadingRates] | None = None,
-    changed: bool = False,
 ) -> Iterator[Caution]:
     """The cautions that apply to any comparison of many pairs.
 
     `misleading` are the model's rates of misleading evidence without a population, if they matter.
     """
-    yield from _calibration_cautions(calibrated, changed)
+    yield from _calibration_cautions(model.calibration is not None, model.changed)
     if population is not None:
-        yield from _population_itself(population, genre_names)
+        yield from _population_itself(population, model.genre_names)
     elif misleading is not None:
-        yield _no_population(misleading, genre_names)
+        yield _no_population(misleading, model.genre_names)
 
 
 # Texts that are there twice, and what they share

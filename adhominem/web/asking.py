@@ -7,8 +7,9 @@ for is there already. So others who wait for the thread need not wait for all of
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from math import isfinite
 from typing import Any, get_type_hints
 
@@ -27,7 +28,6 @@ from adhominem.web.batching import Progress, no_progress
 from adhominem.web.failures import json_bytes, too_large
 from adhominem.web.lines import LINES, EventLines, Tell, progress
 from adhominem.web.schema import (
-    AuthoredText,
     AuthoredTexts,
     JsonRoute,
     Others,
@@ -81,9 +81,7 @@ def body_of(cls: type[Question]) -> type[BaseModel]:
     for note in inputs:
         if note.is_named:
             fields[f"{note.name}_name"] = (str, note.name)
-    for setting in settings_of(cls, "rest"):
-        kind = setting.kind if setting.default is not None else setting.kind | None
-        fields[setting.name] = (kind, _field(setting))
+    fields |= fields_of(settings_of(cls, "rest"))
     body: type[BaseModel] = create_model(
         cls.request or cls.__name__,
         __base__=Strict,
@@ -100,14 +98,19 @@ def _help(cls: type[Question]) -> str:
     return "\n".join(line.strip() for line in (cls.__doc__ or "").strip().splitlines())
 
 
-def _field(setting: Setting) -> Any:
-    limits: dict[str, Any] = {}
-    if isinstance(limit := setting.served, Within):
-        ends = {"ge": limit.at_least, "gt": limit.above, "le": limit.at_most, "lt": limit.below}
-        limits = {name: setting.kind(end) for name, end in ends.items() if isfinite(end)}
-    elif isinstance(limit, OneOf):
-        limits = {"json_schema_extra": {"enum": list(limit.choices)}}
-    return Field(setting.default, description=setting.help, **limits)
+def fields_of(settings: Iterable[Setting]) -> dict[str, Any]:
+    """The fields of a request that hold settings, within the limits of a server."""
+    made: dict[str, Any] = {}
+    for setting in settings:
+        limits: dict[str, Any] = {}
+        if isinstance(limit := setting.served, Within):
+            ends = {"ge": limit.at_least, "gt": limit.above, "le": limit.at_most, "lt": limit.below}
+            limits = {name: setting.kind(end) for name, end in ends.items() if isfinite(end)}
+        elif isinstance(limit, OneOf):
+            limits = {"json_schema_extra": {"enum": list(limit.choices)}}
+        kind = setting.kind if setting.default is not None else setting.kind | None
+        made[setting.name] = kind, Field(setting.default, description=setting.help, **limits)
+    return made
 
 
 def question_in(cls: type[Question], body: Any, service: Service) -> Question:
@@ -124,13 +127,15 @@ def _value(note: Input, texts: Any, body: Any, service: Service) -> Any:
     """What an input holds of the texts of a request; None if they were left out."""
     name = note.name
     if note.is_corpus and texts is not None:
-        return _corpus(texts)
+        authored = zip(texts, as_exhibits(texts, "text", " "), strict=True)
+        documents = [replace(of.document, author=text.author) for text, of in authored]
+        return Texts(tuple(documents), "texts")
     if note.kind is Texts:
         return background(service, note, texts)
     if texts is None:
         return None
     if note.kind is dict:
-        sides = [(name, _known(name, of)) for name, of in texts.items()]
+        sides = [(name, as_exhibits(of, name, "/") if of else []) for name, of in texts.items()]
     elif note.kind is Exhibit:
         sides = [("", as_exhibits([texts], name))]
     else:
@@ -164,30 +169,6 @@ def population_of(service: Service, note: Input, texts: Sequence[Exhibit], name:
         return Texts(name="none")
     service.check_number(texts, service.limits.population_texts, f"the {note.name}")
     return note.drawn([text.document for text in texts], name)
-
-
-def _known(name: str, texts: Sequence[TextIn]) -> list[Exhibit]:
-    """The texts of a candidate, named after the candidate if they have no name."""
-    named = [
-        text if text.name else text.model_copy(update={"name": f"{name}/{number}"})
-        for number, text in enumerate(texts, start=1)
-    ]
-    return as_exhibits(named, name) if named else []
-
-
-def _corpus(texts: Sequence[AuthoredText]) -> Texts:
-    return Texts(
-        tuple(
-            Document(
-                text=text.text,
-                author=text.author,
-                topic=text.topic,
-                id=text.name or f"text {number}",
-            )
-            for number, text in enumerate(texts, start=1)
-        ),
-        "texts",
-    )
 
 
 async def ask(

@@ -22,6 +22,7 @@ from typing import Any, Generic, TypeVar
 from adhominem.arrays import Levs
 from adhominem.errors import InputError
 from adhominem.jobs.workers import Encode, encoder
+from adhominem.questions.question import cost
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
@@ -36,7 +37,6 @@ Progress = Callable[[float], None]
 
 LONG_TEXT = _AT_ONCE = 200_000  # characters of all requests in a round: well below a second
 _LITTLE = 4  # parts of a round: what is more than one of them is much to ask for
-_PER_TEXT = 2_000  # characters that a text costs by itself, however short it is
 _A_SECOND = 200_000  # characters of work, about: by how much later the larger of two is due
 
 
@@ -49,11 +49,6 @@ Finish = Callable[[Verifier, Progress, ComparedSides | None], Result]
 
 def no_progress(share: float) -> None:
     """Tell nobody how much of the work is done."""
-
-
-def cost(document: Document) -> int:
-    """The work that a text makes, in characters."""
-    return len(document.text) + _PER_TEXT
 
 
 @dataclass(eq=False)
@@ -74,7 +69,7 @@ class Job(Generic[Result]):
     due: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.left = sum(map(cost, self.documents))
+        self.left = cost(self.documents)
         self.due = time.monotonic() + (self.work + self.left) / _A_SECOND
         self.reading = self.left / max(1, self.work + self.left)
 
@@ -87,7 +82,7 @@ class Job(Generic[Result]):
         """The next texts to encode: work of `most` characters, or `at_least` so many texts."""
         taken = 0
         for count, document in enumerate(self.documents[self.encoded :]):
-            taken += cost(document)
+            taken += cost([document])
             if taken > most and count >= at_least:
                 return self.documents[self.encoded : self.encoded + count]
         return self.documents[self.encoded :]
@@ -99,7 +94,7 @@ class Job(Generic[Result]):
                 return self.fail(lev)
             self.levs[document] = lev
         self.encoded += len(documents)
-        self.left -= sum(map(cost, documents))
+        self.left -= cost(documents)
         if documents:
             try:
                 self.on_progress(self.reading * self.encoded / len(self.documents))
@@ -217,7 +212,7 @@ class Worker:
             if job.is_long:  # the shorter the round, the sooner new jobs begin
                 most, at_least = _AT_ONCE // (_LITTLE if taken else 2), 1
             taken.append(job.take(most, at_least))
-            left -= sum(map(cost, taken[-1]))
+            left -= cost(taken[-1])
         levs = iter(encode(list(chain.from_iterable(taken))))
         for job, documents in zip(jobs, taken, strict=True):
             job.keep(documents, list(islice(levs, len(documents))))

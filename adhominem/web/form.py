@@ -147,9 +147,9 @@ class Comparer(QuestionAnswerer):
                 if report is not None:
                     explanation = (await self._report(report, tell, doing)).explanation
                 else:
-                    explanation = await ask(
-                        self.service, _explaining(question), progress(tell, doing)
-                    )
+                    same = ("first", "second", "population", "prior_same_author")
+                    why = WhatSpeaks(**{name: getattr(question, name) for name in same})
+                    explanation = await ask(self.service, why, progress(tell, doing))
         except AdHominemError as error:
             tell({"unexplained": f"There is no explanation: {as_request_error(error)}."})
             return
@@ -166,15 +166,6 @@ class Comparer(QuestionAnswerer):
 def _on(topic: str, side: Side) -> Side:
     """A side whose texts are on a topic."""
     return Side(tuple(with_text(text, replace(text.document, topic=topic)) for text in side.texts))
-
-
-def _explaining(question: TwoSidesForm) -> WhatSpeaks:
-    return WhatSpeaks(
-        first=question.first,
-        second=question.second,
-        population=question.population,
-        prior_same_author=question.prior_same_author,
-    )
 
 
 def verdict(looked: Looked, notes: Sequence[str] = ()) -> str:

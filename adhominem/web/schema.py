@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import HTTPException, Request
@@ -122,16 +122,23 @@ class Failure(BaseModel):
     error: Problem
 
 
-def as_exhibits(texts: list[TextIn], name: str) -> list[Exhibit]:
-    """Texts with their hashes; those without a name are called after their side."""
-    documents = []
+def as_exhibits(texts: Sequence[TextIn], name: str, between: str = "-") -> list[Exhibit]:
+    """Texts with their hashes; those without a name are called after their side, and numbered.
+
+    `between` is before the number; a text that is alone has a number only with one of its own.
+    """
+    exhibits = []
     for number, text in enumerate(texts, start=1):
+        is_numbered = len(texts) > 1 or between != "-"
+        own = text.name or (f"{name}{between}{number}" if is_numbered else name)
         try:
-            documents.append(Document(text=text.text, id=text.name, topic=text.topic))
+            document = Document(text=text.text, id=own, topic=text.topic)
         except EmptyTextError as error:
-            which = name if len(texts) == 1 else f"{name}-{number}"
-            raise EmptyTextError(error.problem, text.name or which) from None
-    return exhibits_of(documents, name)
+            raise EmptyTextError(error.problem, own) from None
+        exhibits.append(Exhibit.of(document, own))
+    if not exhibits:
+        exhibits_of([], name)  # raises the error
+    return exhibits
 
 
 def responses(model: Any) -> dict[int | str, dict[str, Any]]:

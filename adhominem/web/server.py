@@ -23,7 +23,6 @@ from adhominem.errors import AdHominemError, OptionError
 from adhominem.questions import question_of
 from adhominem.render.html import SCRIPT, STYLE
 from adhominem.web.api import api_router
-from adhominem.web.api_report import report_router
 from adhominem.web.asking import question_router
 from adhominem.web.failures import RequestError, as_request_error, error_response, json_response
 from adhominem.web.form import Comparer, TwoSidesForm
@@ -73,7 +72,6 @@ def create_app(service: Service, access: Access | None = None) -> FastAPI:
     both = [question_of(name) for name in ("verify", "explain")]
     app.include_router(question_router(service, [*both, *questions]))
     app.include_router(api_router(service))
-    app.include_router(report_router(service))
     reader = FileReader(service.limits)
     _add_form(app, "/", Comparer(service, access, reader, TwoSidesForm))
     for question in questions:

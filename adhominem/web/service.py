@@ -123,7 +123,9 @@ class Service:
         """(documents, lev_size): the LEVs of texts."""
         self.check(documents, self.limits.characters, "the texts")
         self.check_number(documents, self.limits.texts, "the texts to encode")
-        return await self._encoded(documents, lambda verifier, *_: verifier.encode(documents))
+        return await self.work(
+            documents, lambda verifier, *_: verifier.encode(documents), is_quick=True
+        )
 
     async def find_population(
         self, documents: Sequence[Document], on_progress: Progress = no_progress
@@ -131,8 +133,11 @@ class Service:
         """The population made of these texts."""
         self.check_number(documents, self.limits.population_texts, "the population")
         self.check(documents, self.limits.population_characters, "the population")
-        return await self._encoded(
-            documents, lambda verifier, *_: verifier.population(documents), on_progress
+        return await self.work(
+            documents,
+            lambda verifier, *_: verifier.population(documents),
+            on_progress,
+            is_quick=True,
         )
 
     async def work(
@@ -141,7 +146,7 @@ class Service:
         finish: Finish[Result],
         on_progress: Progress = no_progress,
         *,
-        work: int,
+        work: int = 0,
         is_quick: bool = False,
         sides: Sides | None = None,
     ) -> Result:
@@ -163,16 +168,6 @@ class Service:
             raise too_large(
                 f"a name, topic or heading of {longest:,} characters; expected at most {most:,}"
             )
-
-    async def _encoded(
-        self,
-        documents: Sequence[Document],
-        finish: Finish[Result],
-        on_progress: Progress = no_progress,
-        sides: Sides | None = None,
-    ) -> Result:
-        """What `finish` makes of texts once they are encoded, and maybe compared."""
-        return await self.work(documents, finish, on_progress, work=0, is_quick=True, sides=sides)
 
     def check_number(self, texts: Sequence[object], most: int, of_what: str) -> None:
         """Refuse more texts than are taken."""

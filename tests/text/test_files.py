@@ -42,7 +42,7 @@ from adhominem.text.files import (
     bare_suffix,
     check_none_read_in,
     check_not_read,
-    hearing_bytes,
+    counting_bytes,
     most_bytes,
     note_input,
     noting_inputs,
@@ -279,7 +279,7 @@ def test_every_byte_on_disk_is_reported_once(tmp_path: Path, suffix: str) -> Non
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(b"".join(pack(rng.randbytes(30_000).hex().encode(), suffix) for _ in "x" * 50))
     counts: list[int] = []
-    with hearing_bytes(counts.append):
+    with counting_bytes(counts.append):
         assert len(read_text(path)) == 50 * 60_000
     assert sum(counts) == path.stat().st_size > 1 << 20
 
@@ -289,7 +289,7 @@ def test_a_consumer_that_stops_early_has_read_only_the_beginning(tmp_path: Path)
     path.write_bytes(b'{"text": "a line of some length"}\n' * 200_000)
     counts: list[int] = []
     lines = read_lines(path)
-    with hearing_bytes(counts.append):
+    with counting_bytes(counts.append):
         assert next(lines) == (1, '{"text": "a line of some length"}\n')
     lines.close()  # type: ignore[attr-defined]
     assert 0 < sum(counts) <= 1 << 20 < path.stat().st_size

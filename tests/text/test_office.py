@@ -897,3 +897,14 @@ def test_a_file_with_noise_in_it_is_read_or_refused_with_its_path(
         assert read_office(path).strip()
     except InputError as error:
         assert error.path == str(path)  # noqa: PT017
+
+
+def test_the_main_document_is_found_whatever_the_namespace_of_its_relation(tmp_path: Path) -> None:
+    path = write_any(tmp_path / "a.docx")
+    named = member(path, "_rels/.rels")
+    bare = named.replace(
+        b' xmlns="http://schemas.openxmlformats.org/package/2006/relationships"', b""
+    )
+    assert bare != named
+    repack(path, {"_rels/.rels": bare})
+    assert read_office(path) == "Some words."

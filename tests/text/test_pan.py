@@ -25,7 +25,7 @@ from adhominem.errors import (
     NotFoundError,
     TextEncodingError,
 )
-from adhominem.text.files import hearing_bytes
+from adhominem.text.files import counting_bytes
 from adhominem.text.pan import (
     Pair,
     PanProblem,
@@ -292,7 +292,7 @@ def test_pairs_stream_one_by_one(tmp_path: Path) -> None:
     path = write_pairs(tmp_path, [PAIR, PAIR | {"pair": ["x" * 3_000_000, "y"]}])
     counts: list[int] = []
     pairs = pair_rows(path)
-    with hearing_bytes(counts.append):
+    with counting_bytes(counts.append):
         assert isinstance(next(pairs), Pair)
         assert sum(counts) <= 1 << 20  # one buffer
         assert isinstance(next(pairs), Pair)

@@ -32,7 +32,7 @@ from adhominem.errors import (
     TextEncodingError,
 )
 from adhominem.text import files
-from adhominem.text.files import Document, hearing_bytes
+from adhominem.text.files import Document, counting_bytes
 from adhominem.text.readers import (
     Layout,
     documents_in,
@@ -198,7 +198,7 @@ def test_office_files_in_author_folders_are_read(tmp_path: Path) -> None:
     write(tmp_path / "bob" / "plain.txt", "A plain text.")
     counts: list[int] = []
     (source,) = find_sources(tmp_path)
-    with hearing_bytes(counts.append):
+    with counting_bytes(counts.append):
         documents = list(source.documents())
     assert [(document.id, document.text) for document in documents] == [
         ("ann/letter", "A letter of Ann’s."),
@@ -318,7 +318,7 @@ def test_a_row_of_json_is_a_document(tmp_path: Path, suffix: str) -> None:
     (source,) = find_sources(path)
     assert (source.name, source.layout) == ("blogs", Layout.JSON_LINES)
     counts: list[int] = []
-    with hearing_bytes(counts.append):
+    with counting_bytes(counts.append):
         assert list(source.documents()) == [Document(**GOOD)]
     assert sum(counts) == source.size() == path.stat().st_size
 
@@ -435,7 +435,7 @@ def test_finding_and_reading_the_first_row_reads_only_the_beginning(tmp_path: Pa
     (source,) = find_sources(path)
     counts: list[int] = []
     documents = source.documents()
-    with hearing_bytes(counts.append):
+    with counting_bytes(counts.append):
         assert next(documents).author == "ann"
         assert sum(counts) <= 1 << 20 < source.size()
         assert len(list(documents)) == 1_499
@@ -486,7 +486,7 @@ def test_pairs_are_taken_apart_to_documents_each_once(
         (source,) = find_sources(where)
         assert source.layout is Layout.PAIRS
         counts: list[int] = []
-        with hearing_bytes(counts.append):
+        with counting_bytes(counts.append):
             documents = list(source.documents())
         # The text of two authors is two documents.
         assert [(d.author, d.text, d.topic, d.id) for d in documents] == [
@@ -543,7 +543,7 @@ def test_problems_are_taken_apart_and_their_authors_named_by_the_folder(
     (source,) = find_sources(tmp_path / path)
     assert (source.name, source.layout) == ("pan13", Layout.PROBLEMS)
     counts: list[int] = []
-    with hearing_bytes(counts.append):
+    with counting_bytes(counts.append):
         documents = list(source.documents())
     assert authors_and_ids(documents) == [
         ("pan13/EN01", "EN01/known01"),
@@ -628,7 +628,7 @@ def test_the_text_of_one_file_can_be_had_alone_and_its_absence_is_named(
     else:
         write(path, "A text.")
     counts: list[int] = []
-    with hearing_bytes(counts.append):
+    with counting_bytes(counts.append):
         assert read_text(path) == "A text."
     assert sum(counts) == path.stat().st_size
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from conftest import NgramRun, rich_rows, write_rows
+from hypothesis import given
+from hypothesis import strategies as st
 
-from adhominem import learn_prose, load
+from adhominem import Tokenizer, learn_prose, load
 from adhominem.cli import main
 from adhominem.errors import InputError, OptionError
 from adhominem.model.folder import model_hash
-from adhominem.training.teach import draw_some
+from adhominem.training.teach import draw_some, excerpt, fit_prose, laid_out, wrapped
 
 
 @pytest.fixture
@@ -77,3 +80,52 @@ def test_texts_are_drawn_alike_from_the_whole_of_a_stream() -> None:
     assert 350 < sum(map(int, drawn)) / 100 < 650
     assert draw_some(texts, 100) == drawn
     assert draw_some(texts[:5], 100) == texts[:5]
+
+
+# Training texts in several layouts
+
+WORDS = st.lists(st.text("abc.", min_size=1, max_size=9), max_size=60)
+
+
+@given(WORDS, st.integers(10, 40))
+def test_a_wrapped_text_has_the_same_words_in_lines_that_fit(words: list[str], width: int) -> None:
+    lines = wrapped(" ".join(words), width, 0.0, random.Random(0)).split("\n")
+    assert " ".join(lines).split() == words
+    assert all(len(line) <= width for line in lines)
+
+
+@given(WORDS, st.integers(1, 30), st.integers(0, 9))
+def test_an_excerpt_is_a_row_of_words_of_the_text(words: list[str], count: int, seed: int) -> None:
+    text = "\n".join(words)
+    part = excerpt(text, count, random.Random(seed))
+    assert part in text
+    assert len(part.split()) == min(count, len(words))
+
+
+def test_layouts_change_nothing_but_line_ends() -> None:
+    text = "one two three four five six seven eight nine ten " * 20
+    chance = random.Random(0)
+    layouts = {laid_out(text, chance) for _ in range(20)}
+    assert len(layouts) > 5
+    assert {" ".join(layout.split()) for layout in layouts} == {" ".join(text.split())}
+
+
+def test_the_same_texts_teach_the_same() -> None:
+    genres = {
+        "letters": [
+            f"I wrote to my brother on day {day}, and he has not answered me. " * 9
+            for day in range(30)
+        ],
+        "notes": [
+            f"the meeting of day {day} went well, and we shall meet again. " * 9
+            for day in range(30)
+        ],
+    }
+    tokenizer = Tokenizer()
+    (first, _), (second, _) = fit_prose(genres, tokenizer), fit_prose(genres, tokenizer)
+    assert first == second
+    assert first.genres == ("letters", "notes")
+    told = first.departure(
+        "7; 8; 9; {x} = 12 | 13\n" * 30, tokenizer.tokens("7; 8; 9; {x} = 12 | 13\n" * 30)
+    )
+    assert told.atypicality > 1

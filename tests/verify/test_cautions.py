@@ -95,6 +95,15 @@ def exhibits(*texts: str, name: str) -> list[Exhibit]:
     return [Exhibit.of(text, f"{name}{number}.txt") for number, text in enumerate(texts)]
 
 
+def model(calibrated: bool = True, longest: float = float("inf"), **parts: Any) -> Any:
+    return SimpleNamespace(
+        calibration=SimpleNamespace(tokens=(0, longest)) if calibrated else None,
+        changed=False,
+        genre_names={"letters": "private letters"},
+        **parts,
+    )
+
+
 def found(
     first: str | Sequence[str],
     second: str | Sequence[str],
@@ -123,23 +132,22 @@ def found(
         ]
         for side, name in zip(both, ("a", "b"), strict=True)
     ]
-    model: Any = SimpleNamespace(
+    judged_by = model(
+        calibrated,
+        longest,
         lead=SimpleNamespace(
             vocabulary=vocabulary,
             shortest_training_text=shortest,
             genres=() if guessed_genre else None,
             knows_topics=True,
         ),
-        calibration=SimpleNamespace(tokens=(0, longest)) if calibrated else None,
-        changed=False,
-        genre_names={"letters": "private letters"},
     )
     scored: Any = SimpleNamespace(
         population_misfit=[strange_population], two_genres=[of_two_genres], at_bound=[at_bound]
     )
     return list(
         cautions_of(
-            model,
+            judged_by,
             sides,
             population=population,
             scored=scored,
@@ -313,9 +321,8 @@ def test_a_population_of_two_genres_is_told_whether_one_pair_or_many_are_compare
     texts = population_of(others(20))
     mixed = replace(texts, groups=GROUPS)
     assert found(GARDEN, VOYAGE, population=texts) == []
-    assert list(cautions_of_many(True, texts, {})) == []
-    names = {"letters": "private letters"}
-    many = list(cautions_of_many(True, mixed, names))
+    assert list(cautions_of_many(model(), texts)) == []
+    many = list(cautions_of_many(model(), mixed))
     assert many == found(GARDEN, VOYAGE, population=mixed)
     caution = only(many, "mixed_population")
     assert "(55% of them, most like private letters; 45% of them, most like sermons)" in (
@@ -333,11 +340,11 @@ def test_two_groups_that_are_like_the_same_genre_are_not_told_apart_by_it() -> N
 
 def test_of_many_pairs_a_small_population_and_a_lack_of_calibration_are_told() -> None:
     few = replace(population_of(others(20)), texts=19)
-    assert [caution.code for caution in cautions_of_many(False, few, {})] == [
+    assert [caution.code for caution in cautions_of_many(model(calibrated=False), few)] == [
         "uncalibrated",
         "small_population",
     ]
-    assert list(cautions_of_many(True, None, {})) == []
+    assert list(cautions_of_many(model(), None)) == []
 
 
 # copies

@@ -22,13 +22,14 @@ from serving import BICYCLE, GARDEN, POPULATION, RAILWAY, open_service, running
 
 from adhominem.arrays import Levs
 from adhominem.errors import EmptyTextError
+from adhominem.questions.question import cost
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import ComparedSides, Verification
 from adhominem.verify.verifier import Verifier
 from adhominem.web import batching
-from adhominem.web.batching import Job, Worker, cost
+from adhominem.web.batching import Job, Worker
 from adhominem.web.failures import RequestError
 from adhominem.web.limits import Limits, client_asking
 from adhominem.web.server import create_app
@@ -293,7 +294,7 @@ def test_a_request_of_many_texts_goes_on_by_and_by(
     worker: Worker, verifier: SlowVerifier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batching, "_AT_ONCE", 40)
-    monkeypatch.setattr(batching, "_PER_TEXT", 0)
+    monkeypatch.setattr("adhominem.questions.question._PER_TEXT", 0)
     hold(worker, verifier)
     shares: list[float] = []
     many = documents(*("x" * 10 for _ in range(8)))
@@ -310,7 +311,7 @@ def test_a_text_longer_than_a_round_is_taken_whole() -> None:
     job: Job[None] = Job(documents("x" * 100, "y", "z"), lambda *_: None)
     assert len(job.take(10, at_least=1)) == 1
     assert len(job.take(10, at_least=0)) == 0
-    assert len(job.take(2 * cost(job.documents[0]), at_least=1)) == 2
+    assert len(job.take(2 * cost(job.documents[:1]), at_least=1)) == 2
     assert len(job.take(10_000, at_least=1)) == 3
 
 

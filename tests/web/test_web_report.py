@@ -121,6 +121,6 @@ def test_a_file_is_written_in_the_thread_for_slow_work(
         return b"a page"
 
     form = replace(FORMS[".html"], write=write)
-    monkeypatch.setattr("adhominem.web.api_report.form_of", lambda path: form)
+    monkeypatch.setattr("adhominem.web.api.form_of", lambda path: form)
     assert client.post("/api/report", json={**TEXTS, "annex": "none"}).content == b"a page"
     assert threads == ["adhominem-explain"]

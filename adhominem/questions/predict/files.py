@@ -32,7 +32,7 @@ from adhominem.questions.predict.partial_answers import (
 )
 from adhominem.score.decision import probability_same_author, without_weak_answers
 from adhominem.score.population import Population, distinct_levs
-from adhominem.text.files import COMPRESSIONS, Document, hearing_bytes, noting_inputs, path_of
+from adhominem.text.files import COMPRESSIONS, Document, counting_bytes, noting_inputs, path_of
 from adhominem.text.pan import Pair, pair_rows, problem_rows, with_unique_ids
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
@@ -107,7 +107,7 @@ def predict(
         stack.enter_context(locked(output))
         _check_new(output)  # again: another run may have ended in between
         encode = stack.enter_context(encoder_on(engine, model, verifier, jobs, device, output))
-        levs = _Levs(encode, verifier.no_statement_on, int(max_memory * 1e6))
+        levs = _LevCache(encode, verifier.no_statement_on, int(max_memory * 1e6))
         relevant, digest = None, None
         if population is not None:
             unread = stack.enter_context(_listed_once(skipped))
@@ -119,7 +119,7 @@ def predict(
         if isinstance(cases, str | Path):
             read = pair_rows if input_format == "pan20" else problem_rows
             on_bytes = stack.enter_context(watch("answering", size, "bytes"))
-            stack.enter_context(hearing_bytes(on_bytes))
+            stack.enter_context(counting_bytes(on_bytes))
             cases = read(path_of(cases), labelled=False)
         cases = iter(cases)
         first_case = list(islice(cases, 1))  # that the input is known before anything is written
@@ -146,18 +146,16 @@ def predict(
             )
             partial.add(batch, answers)
         partial.finish()
-    calibrated = verifier.calibration is not None
-    names, changed = verifier.genre_names, verifier.changed
     return Predicted(
         output,
         partial.answers,
         partial.scored,
         levs.encoded,
-        calibrated,
+        verifier.calibration is not None,
         len(partial.without_statement),
         0 if relevant is None else relevant.texts,
         (
-            *cautions_of_many(calibrated, relevant, names, changed=changed),
+            *cautions_of_many(verifier, relevant),
             *passages_taken_out(taken_out),
             *no_statement(partial.without_statement),
         ),
@@ -186,7 +184,7 @@ def _listed_once(skipped: list[InputError] | None) -> Iterator[list[InputError] 
 def _begun(
     cases: Iterator[Case],
     partial: PartialAnswers,
-    levs: _Levs,
+    levs: _LevCache,
     population: Population | None,
     taken_out: list[tuple[str, int]],
 ) -> Iterator[tuple[list[tuple[Case, bytes]], list[Case]]]:
@@ -225,7 +223,7 @@ _Lev = Levs | InputError  # (1, lev_size), or why there is none
 _Encoded = tuple[Case, Levs, Levs, bool]
 
 
-class _Levs:
+class _LevCache:
     """An `EncoderPool` that encodes each text once as long as it is kept."""
 
     def __init__(

@@ -142,7 +142,9 @@ class CaseReport(Question):
         Offered("--none", to=("command",)),
     ] = None
     draws: Annotated[int, Within(20, MOST_DRAWS), "Draws of passages for the interval."] = DRAWS
-    seed: Annotated[int, Within(0), "Repeats a run."] = 0
+    seed: Annotated[
+        int, Within(0), Offered(served=Within(0, 2**32)), "Repeats the draws of the interval."
+    ] = 0
     annex: Annotated[
         str,
         OneOf(*ANNEXES),

@@ -246,19 +246,17 @@ def _compare_candidates(reported: CandidatesReport, computed: CandidatesReport) 
                 common.add(difference)
                 what = f"{harmless(name)}: {difference.what}"
                 differences.append(replace(difference, what=what))
-    for own, again in zip(_values(reported), _values(computed), strict=True):
-        differences += compare_values(own[1], again[1], own[0])
-    return differences
+    return [*differences, *compare_values(_values(reported), _values(computed), "")]
 
 
-def _values(report: CandidatesReport) -> list[tuple[str, Any]]:
+def _values(report: CandidatesReport) -> dict[str, Any]:
     """What a report has beside those on each candidate, with what it is called."""
-    return [
-        ("posteriors", {harmless(one.name): one.posterior for one in report.propositions}),
-        ("posterior of none of them", report.posterior_none),
-        ("warnings of the case", [caution.message for caution in report.warnings]),
-        ("whether anything is stated", report.states),
-    ]
+    return {
+        **{f"{harmless(one.name)}: posterior": one.posterior for one in report.propositions},
+        "posterior of none of them": report.posterior_none,
+        "warnings of the case": [caution.message for caution in report.warnings],
+        "whether anything is stated": report.states,
+    }
 
 
 def compare_values(reported: Any, computed: Any, name: str) -> Iterator[Difference]:

@@ -66,7 +66,7 @@ class CaseDetails(Options):
 
     def item(self, name: str) -> ItemDetails:
         """The details of the text of this name, empty if there are none."""
-        return next((item for item in self.items if item.is_of(name)), ItemDetails(file=name))
+        return next((item for item in self.items if item.is_of(name)), ItemDetails(file=""))
 
     def check_items(self, names: Sequence[str], path: str | Path) -> None:
         """Raise an OptionError for an item that matches none of the texts, or several."""

@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html.parser import HTMLParser
 from typing import Literal
-from xml.etree.ElementTree import Element, TreeBuilder
+from xml.etree.ElementTree import Element, fromstring
 
 from adhominem.questions.report.candidates import AnyReport, CandidatesReport, common_part
 from adhominem.questions.report.report import FULL_ANNEX
@@ -23,6 +22,7 @@ from adhominem.render.templates import asset, embedded_json, render_page
 from adhominem.verify.explanation import Explanation, at_sentences
 
 _SPACE = re.compile("[ \n]+")
+_NOT_XML = re.compile("[\ufffe\uffff]")
 
 
 @dataclass(frozen=True)
@@ -133,28 +133,9 @@ def paper_sections(report: AnyReport) -> list[Section]:
 
 
 def section_elements(report: AnyReport) -> Element:
-    """The head and all sections of a report as elements of HTML."""
-    reader = _Reader()
-    reader.feed(f"<main>{sections_of(report)}</main>")
-    reader.close()
-    return reader.tree.close()
-
-
-class _Reader(HTMLParser):
-    """Parses our own HTML into a tree of elements."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tree = TreeBuilder()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tree.start(tag, {name: value or "" for name, value in attrs})
-
-    def handle_endtag(self, tag: str) -> None:
-        self.tree.end(tag)
-
-    def handle_data(self, data: str) -> None:
-        self.tree.data(data)
+    """The head and all sections of a report as elements of HTML, which is XML, too."""
+    html = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", sections_of(report))
+    return fromstring(f"<main>{html}</main>")
 
 
 def _blocks(element: Element, section: str) -> Iterator[Block]:

@@ -32,7 +32,7 @@ from adhominem.questions.report.evidence import (
     study_facts_of,
     validation_facts,
 )
-from adhominem.records import UNWRITTEN, OneOf
+from adhominem.records import UNWRITTEN, OneOf, Options, Within
 from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population, PopulationText
@@ -105,22 +105,13 @@ class ReportedInterval:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class Settings(Options):
     """What a report depends on besides texts, population and model."""
 
-    seed: int
-    draws: int
+    seed: Annotated[int, Within(0)]
+    draws: Annotated[int, Within(1, MOST_DRAWS)]
     scale: tuple[tuple[float, str], ...]  # the verbal scale
     annex: Annotated[str, OneOf(*ANNEXES)] = SHORT_ANNEX
-
-    def __post_init__(self) -> None:
-        if self.seed < 0 or not 0 < self.draws <= MOST_DRAWS:
-            raise OptionError(
-                f"seed {self.seed}, {self.draws:,} draws; expected 0 or more, and 1 to "
-                f"{MOST_DRAWS:,} draws"
-            )
-        if self.annex not in ANNEXES:
-            raise OptionError(f"the annex is {self.annex!r}; expected one of {', '.join(ANNEXES)}")
 
 
 @dataclass(frozen=True, kw_only=True)

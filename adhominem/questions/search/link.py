@@ -187,13 +187,7 @@ def link_accounts(
         groups=groups_of(links),
         sharing=tuple((store.account(one), store.account(other)) for one, other in sharing),
         warnings=(
-            *cautions_of_many(
-                verifier.calibration is not None,
-                searcher.population,
-                verifier.genre_names,
-                verifier.misleading(),
-                verifier.changed,
-            ),
+            *cautions_of_many(verifier, searcher.population, verifier.misleading()),
             *cautions_of_index(store, store.live),
         ),
         model=verifier.name,

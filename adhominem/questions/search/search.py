@@ -12,7 +12,7 @@ import numpy as np
 import adhominem
 from adhominem.arrays import IntArray
 from adhominem.errors import NotFoundError, OptionError
-from adhominem.index.build import digest_of
+from adhominem.index.build import digest_of_words
 from adhominem.index.searcher import Chance, Scored, Searcher
 from adhominem.index.store import Store
 from adhominem.pairs.passages import sketch, without_shared
@@ -119,7 +119,7 @@ def search_texts(
         raise OptionError(f"k is {k}; expected 1 or more")
     prior = 1 / max(len(store), 2) if prior_same_author is None else prior_same_author
     probability_same_author(0.0, prior)  # refuses a wrong prior before any work
-    copies = [store.copies(digest_of(exhibit.document.text)) for exhibit in exhibits]
+    copies = [store.copies(digest_of_words(exhibit.document.text)) for exhibit in exhibits]
     levs = verifier.encode([exhibit.document for exhibit in exhibits])
     sketches = [frozenset(sketch(one.document.text, most=None).tolist()) for one in exhibits]
     results = searcher.search_apart(levs, k, sketches, [frozenset(same) for same in copies])

@@ -188,8 +188,21 @@ class HowGood(Question):
         on_cases: Callable[[int], None],
     ) -> tuple[StudyCase, ...]:
         """The cases with their Bayes factors; those that share a population are scored together."""
+        size, rng = self.population_size, np.random.default_rng([self.seed, 1])
+        is_by_others = self.population is not None and given is None
+        groups: dict[object, list[int]] = {}
+        for number, case in enumerate(drawn):
+            authors = frozenset(documents[at].author for at in (case.questioned, *case.known))
+            own_population = authors if size is None else number
+            groups.setdefault(own_population if is_by_others else None, []).append(number)
         scored: dict[int, StudyCase] = {}
-        for population, numbers in self._populations(verifier, documents, levs, drawn, given):
+        for numbers in groups.values():
+            population = given
+            if is_by_others:
+                others = by_others(documents, drawn[numbers[0]])
+                if size is not None:
+                    others = rng.choice(others, size, replace=False)
+                population = verifier.population_of(levs[others])
             for begin in range(0, len(numbers), _CASES_AT_ONCE):
                 batch = numbers[begin : begin + _CASES_AT_ONCE]
                 factors = verifier.score(
@@ -205,29 +218,6 @@ class HowGood(Question):
                     )
                 on_cases(len(batch))
         return tuple(scored[at] for at in range(len(drawn)))
-
-    def _populations(
-        self,
-        verifier: Verifier,
-        documents: list[Document],
-        levs: Levs,
-        drawn: list[DrawnCase],
-        given: Population | None,
-    ) -> Iterator[tuple[Population | None, list[int]]]:
-        """Each population, and the indices of the cases that it belongs to."""
-        if self.population is None or given is not None:
-            yield given, list(range(len(drawn)))
-            return
-        size, rng = self.population_size, np.random.default_rng([self.seed, 1])
-        groups: dict[object, list[int]] = {}
-        for number, case in enumerate(drawn):
-            authors = frozenset(documents[at].author for at in (case.questioned, *case.known))
-            groups.setdefault(authors if size is None else number, []).append(number)
-        for numbers in groups.values():
-            others = by_others(documents, drawn[numbers[0]])
-            if size is not None:
-                others = rng.choice(others, size, replace=False)
-            yield verifier.population_of(levs[others]), numbers
 
     def _conditions(self, given: Population | None) -> StudyConditions:
         population = self.population

@@ -95,14 +95,14 @@ def test_with_little_memory_texts_are_encoded_again_and_the_answers_are_the_same
 ) -> None:
     four = 4e-6 * (4 * verifier.lev_size + module._OBJECTS)  # LEVs
     kept: list[int] = []
-    real = module._Levs.of
+    real = module._LevCache.of
 
     def watched(self: Any, *arguments: Any) -> Any:
         result = real(self, *arguments)
         kept.append(len(self._kept))
         return result
 
-    monkeypatch.setattr(module._Levs, "of", watched)
+    monkeypatch.setattr(module._LevCache, "of", watched)
     done = predict(model, pair_rows(pairs), tmp_path / "answers.jsonl", max_memory=four)
     assert max(kept) == 4
     assert done.texts_encoded == encoded.total() > len(encoded)
