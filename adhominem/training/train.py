@@ -88,7 +88,7 @@ def train(
                 place = work / f"member-{at + 1}"
                 task = Task(corpus, dev, member, place, picked, on_event, at)
                 folders.append(train_member(task))
-        if first:
+        if distributed.rank() == 0:
             if folders:
                 _gather(folders, dev, output)
             shutil.rmtree(work, ignore_errors=True)
