@@ -227,7 +227,10 @@ class Levs(_ArrayLike):
     @property
     def log_tokens(self) -> AnyFloats:
         """The logarithm (documents,) of each document's number of tokens."""
-        return cast(AnyFloats, self.parts[-1][:, -1])
+        last = self.parts[-1]  # of LEVs from a file, the only part
+        if isinstance(last, SparseRows):
+            last = np.asarray(last.columns(np.arange(last.size) == last.size - 1))
+        return last[:, -1]
 
     def chosen(self, rows: Any) -> Levs:
         return Levs(tuple(cast(Rows, part[rows]) for part in self.parts))

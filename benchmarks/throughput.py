@@ -48,16 +48,16 @@ COMPARED = 300  # texts whose LEVs are compared
 STAGES = {
     "tokenizing": ("text.tokenizer:Tokenizer.tokens", "text.tokenizer:Tokenizer.numbers"),
     "n-gram counting": (
-        "encoders.ngrams.counter:NgramCounter.count",
-        "encoders.ngrams.encoder:NgramsTogether._counted",
+        "ngrams.counter:NgramCounter.count",
+        "ngrams.encoder:NgramsTogether._counted",
     ),
     "n-gram transform": (
-        "encoders.ngrams.encoder:NgramEncoder.encode",
-        "encoders.ngrams.encoder:NgramsTogether.encode",
+        "ngrams.encoder:NgramEncoder.encode",
+        "ngrams.encoder:NgramsTogether.encode",
     ),
     "network": (
-        "encoders.network.runtime:Runtime.encode",
-        "encoders.network.runtime:Runtime.encode_numbered",
+        "paper.runtime:Runtime.encode",
+        "paper.runtime:Runtime.encode_numbered",
     ),
 }
 Record = dict[str, Any]

@@ -36,7 +36,7 @@ _ROOMS = {  # of the API reference
     "ngrams": "n-grams",
     "training": "Training",
     "model": "Models",
-    "config": "Settings",
+    "cli": "This installation",
     "errors": "Errors and warnings",
 }
 

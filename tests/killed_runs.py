@@ -77,7 +77,7 @@ def train_until(
     elif what == "log":
         member.Journal.add = at_call(number, member.Journal.add, after(member.Journal.add))
     elif what == "model":
-        member.write_typicality = die
+        member.write_training_authors = die
     elif what == "end":
         real = whole._gather
         whole._gather = after(real)

@@ -25,7 +25,7 @@ def made(documents: int = 24, seed: int = 0) -> CorpusMap:
     return CorpusMap(
         corpus="made up",
         documents=tuple(
-            MappedDocument(f"{AUTHORS[at]}/text {number}", AUTHORS[at], 1_000 + number, number == 3)
+            MappedDocument(f"{AUTHORS[at]}/text {number}", AUTHORS[at], 1_000 + number)
             for number, at in enumerate(author.tolist())
         ),
         log10_bayes_factors=table,

@@ -74,6 +74,6 @@ def test_a_name_that_is_gone_would_be_noticed() -> None:
     assert len(NAMES) > 80
     assert exists("ThreeLevelParameters.genre_part")
     assert exists("--population")
-    assert exists("typicality.safetensors")
+    assert exists("machine.safetensors")
     for name in ("Genres.genre_atypicality", "Scores.context", "kinds.json", "--kind"):
         assert not exists(name)

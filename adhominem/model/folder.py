@@ -39,7 +39,7 @@ class ModelFolder:
 
     name: str
     models: list[AnyModel]  # one, or the members of an ensemble
-    lead: int  # index of the member whose genres, typicality and tokens are used
+    lead: int  # index of the member whose genres and tokens are used
     calibration: Calibration | None  # None: not calibrated
     genre_names: dict[str, str]  # in words, if known
     sha256: str  # of all files that answers, warnings and reports depend on

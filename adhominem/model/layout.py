@@ -31,8 +31,8 @@ class ModelFile:
     largest: int = 16 * _MB  # bytes
 
 
-# Format, version, all settings, a network's characters, the scores on dev; or an ensemble's
-# members and which of them leads.
+# Format, version, all settings, a network's characters, the scores on dev, the length that nearly
+# all training texts have; or an ensemble's members and which of them leads.
 CONFIG = ModelFile("config.json", required=True, hashed=True)
 # The weights of a network and its two-covariance layer; or bigrams, the weight of each n-gram and
 # where it goes.
@@ -43,8 +43,6 @@ TOKENIZER = ModelFile("tokenizer.json", (NETWORK,), required=True, hashed=True, 
 NGRAM_LIST = ModelFile("ngrams.json", (NGRAMS,), required=True, hashed=True, largest=256 * _MB)
 # The genres, where they lie: in n-gram models and members of an ensemble.
 STYLES = ModelFile("styles.safetensors", SINGLE, hashed=True, largest=1024 * _MB)
-# What the training texts are like, for warnings.
-TYPICALITY = ModelFile("typicality.safetensors", SINGLE, hashed=True, largest=1024 * _MB)
 # All parameters from LEVs to honest Bayes factors, once it has been calibrated.
 CALIBRATION = ModelFile("calibration.json", hashed=True, top_level=True)
 # The cases of the calibration, each scored by parameters that were fitted without it;
@@ -68,7 +66,7 @@ CURVES = ModelFile("tensorboard/", (NETWORK,), kept=False)
 ENTROPY = ModelFile("entropy.png", (NETWORK,), kept=False)
 
 LAYOUT = (
-    *(CONFIG, WEIGHTS, TOKENIZER, NGRAM_LIST, STYLES, TYPICALITY),
+    *(CONFIG, WEIGHTS, TOKENIZER, NGRAM_LIST, STYLES),
     *(CALIBRATION, VALIDATION, GENRES, PROSE, MACHINE, GENERATION),
     *(AUTHORS, CARD, COURSE, CURVES, ENTROPY),
 )

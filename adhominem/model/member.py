@@ -27,9 +27,9 @@ from adhominem.ngrams.table import CHANNELS, NgramTable
 from adhominem.paper.config import Config, EncoderOptions
 from adhominem.paper.runtime import NetworkOutput, Runtime
 from adhominem.paper.two_covariance import TwoCovariance
+from adhominem.records import from_json
 from adhominem.score.genres import Genres
 from adhominem.score.members import GenreMember, LayerMember, MemberScorer
-from adhominem.score.typicality import Typicality
 from adhominem.text.files import Document
 from adhominem.text.lexicon import Numbered
 from adhominem.text.tokenizer import Tokenizer
@@ -56,8 +56,8 @@ class _Trained:
     weights: Arrays
     scores: dict[str, Any]  # on dev, by set
     folder: Path
-    typicality: Typicality | None = None
     genres: Genres | None = None
+    shortest_training_text: float | None = None  # tokens; 99% of the training texts have more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,8 @@ class Member:
     def __init__(self, model: AnyModel, tokenizer: Tokenizer, encoder: Encoder) -> None:
         self.name = model.folder.name
         self.tokenizer, self.encoder = tokenizer, encoder
-        self.typicality, self.genres = model.typicality, model.genres
+        self.genres = model.genres
+        self.shortest_training_text = model.shortest_training_text
         self.scorer = _scorer(model)
         self.lev_size = model.config.lev_size
         if isinstance(model, NgramModel):
@@ -360,11 +361,15 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
 
 def _beside(files: ModelFiles, description: dict[str, Any], lev_size: int) -> dict[str, Any]:
     """The parts that every single model has besides its weights."""
+    shortest = description.get("shortest_training_text")
+    if shortest is not None:
+        with reading(files.folder, layout.CONFIG.name):
+            shortest = from_json(float, shortest, "shortest_training_text")
     return {
         "scores": description["scores"],
         "folder": files.folder,
-        "typicality": read_typicality(files, lev_size),
         "genres": read_genres(files, lev_size),
+        "shortest_training_text": shortest,
     }
 
 
@@ -411,20 +416,3 @@ def read_genres(folder: Path | ModelFiles, lev_size: int) -> Genres | None:
         if usual <= 0:
             raise ValueError(f"its usual distance is {usual}; expected a positive number")
         return Genres(genres, numbers["centres"], usual)
-
-
-def read_typicality(folder: Path | ModelFiles, lev_size: int) -> Typicality | None:
-    """The typicality of a model with LEVs of this size; None if it has none."""
-    files = ModelFiles.at(folder)
-    if not files.has(layout.TYPICALITY):
-        return None
-    limits = ("distance_limit", "unknown_limit", "shortest")
-    with reading(files.folder, layout.TYPICALITY.name):
-        arrays, _ = files.tensors(layout.TYPICALITY)
-        shapes = {"lev_mean": (lev_size,), "lev_whitening": (lev_size, lev_size)}
-        shapes |= dict.fromkeys(limits, (1,))
-        numbers = read_floats(arrays, shapes)
-        if numbers["distance_limit"][0] <= 0:
-            raise ValueError("its distance_limit is not above 0")
-        mean, whitening = numbers["lev_mean"], numbers["lev_whitening"]
-        return Typicality(mean, whitening, *(numbers[name][0] for name in limits))

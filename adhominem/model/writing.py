@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import adhominem
+from adhominem.arrays import IntArray
 from adhominem.errors import ModelError
 from adhominem.model import layout
 from adhominem.model.files import Arrays, ModelFiles, aside, read_generation, reading
@@ -26,11 +26,12 @@ from adhominem.records import strict_json, with_schema
 from adhominem.score.genres import Genres
 from adhominem.score.machine import MachineLook
 from adhominem.score.prose import Prose
-from adhominem.score.typicality import Typicality
 from adhominem.text.files import real_path
 from adhominem.text.tokenizer import TOKEN_PATTERN
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
 from adhominem.text.writing import locked, replace_file
+
+_SHORTEST = 0.01  # share of the training texts that are shorter than `shortest_training_text`
 
 # New models, in an existing folder
 
@@ -43,12 +44,13 @@ def write_model(
     weights: Arrays,
     scores: dict[str, Any],
     card: str,
+    lengths: IntArray,
 ) -> None:
-    """Write a network."""
+    """Write a network, trained on texts with these numbers of tokens."""
     (folder / layout.WEIGHTS.name).write_bytes(_array_file(weights))
     _write_json(folder / layout.TOKENIZER.name, _tokenizer_json(vocabulary))
-    more = {"config": config.to_json(), "characters": list(vocabulary.characters)}
-    _describe(folder, layout.NETWORK, more, scores, card)
+    more = {"characters": list(vocabulary.characters), **_shortest(lengths)}
+    _describe(folder, layout.NETWORK, {"config": config.to_json(), **more}, scores, card)
 
 
 def write_ngram_model(
@@ -59,20 +61,26 @@ def write_ngram_model(
     weights: Arrays,
     scores: dict[str, Any],
     card: str,
+    lengths: IntArray,
 ) -> None:
-    """Write an n-gram model."""
+    """Write an n-gram model, trained on texts with these numbers of tokens."""
     strings = {name: list(getattr(table, name)) for name in STRINGS}
     codes = {name: getattr(table, name).astype(np.int32) for name in BIGRAMS}
     (folder / layout.WEIGHTS.name).write_bytes(_array_file({**weights, **codes}))
     ngrams = {"longest": table.longest, "unmasked": table.unmasked, **strings}
     _write_json(folder / layout.NGRAM_LIST.name, ngrams, indent=None)
-    _describe(folder, layout.NGRAMS, {"config": config.to_json()}, scores, card)
+    more = {"config": config.to_json(), **_shortest(lengths)}
+    _describe(folder, layout.NGRAMS, more, scores, card)
 
 
 def write_ensemble(folder: Path, members: list[str], scores: dict[str, Any], card: str) -> None:
     """Write an ensemble of members whose folders are inside this one; the first one leads."""
     more = {"members": members, "lead": members[0] if members else ""}
     _describe(folder, layout.ENSEMBLE, more, scores, card)
+
+
+def _shortest(lengths: IntArray) -> dict[str, float]:
+    return {"shortest_training_text": round(float(np.quantile(lengths, _SHORTEST)), 2)}
 
 
 def _describe(
@@ -127,12 +135,6 @@ def _settle(folder: Path) -> dict[str, str]:
     for path in litter:
         path.unlink(missing_ok=True)
     return record
-
-
-def write_typicality(folder: Path, typicality: Typicality) -> None:
-    """Write the typicality of the training texts into the model's folder."""
-    names = [field.name for field in fields(typicality)]
-    (folder / layout.TYPICALITY.name).write_bytes(_floats_of(typicality, names))
 
 
 def write_prose(folder: Path, prose: Prose) -> None:

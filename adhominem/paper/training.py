@@ -233,11 +233,13 @@ class Trainer:
         where = f"epoch {plan.epoch + 1}, step {plan.step + 1}"
         for scale in self._gradient_scales:
             began = time.perf_counter()
-            if ahead is None or ahead.plan is not plan:
-                ahead = self._prepare(plan)  # the same each time
+            ready = ahead is not None and ahead.plan is plan
+            # The same each time. It is kept until the device has done the step: its memory is of
+            # the other stream, which would use it for the next step at once.
+            prepared = ahead if ahead and ready else self._prepare(plan)
             waited += time.perf_counter() - began
             with _one_thread() if self._aside else nullcontext():
-                tensors = self._gradients(ahead, scale, where)
+                tensors = self._gradients(prepared, scale, where)
             ahead = None  # its random numbers are used up
             if following is not None:
                 self._ahead = self._prepare_aside(following)

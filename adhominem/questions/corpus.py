@@ -41,7 +41,6 @@ class MappedDocument:
     name: str
     author: str  # empty where unknown
     words: int
-    unlike_training: bool  # farther from the training texts than nearly all of them
 
 
 @dataclass(frozen=True)
@@ -82,11 +81,6 @@ class ComparedCorpus:
             remarks.append(
                 f"there is little evidence in texts of fewer than {_SHORT_WORDS} words: "
                 f"{listed(short)}"
-            )
-        if foreign := [text.name for text in self.listed if text.unlike_training]:
-            remarks.append(
-                "the Bayes factors may not hold for texts unlike the training texts: "
-                f"{listed(foreign)}"
             )
         long = sum(text.words > _LONG_WORDS for text in self.listed)
         if long and self.population is None:
@@ -151,8 +145,6 @@ def compare_corpus(
         relevant = verifier.population_of(levs)
     with run.watch("comparing", len(good) * (len(good) - 1) // 2) as on_pairs:
         scored = verifier.scorer.all_pairs(levs, relevant, on_pairs=on_pairs)
-    no_statement = verifier.no_statement_on(good)
-    foreign = verifier.foreign(good, levs) & ~no_statement
     return ComparedCorpus(
         name=texts.name or "texts",
         documents=good,
@@ -161,9 +153,8 @@ def compare_corpus(
                 document.id or f"document {at}",
                 document.author.strip(),
                 len(document.text.split()),
-                bool(unlike),
             )
-            for at, (document, unlike) in enumerate(zip(good, foreign, strict=True), start=1)
+            for at, document in enumerate(good, start=1)
         ),
         originals=originals([document.text for document in good]),
         levs=levs,
@@ -171,7 +162,7 @@ def compare_corpus(
         population_name=source,
         are_few=are_few,
         scored=scored,
-        no_statement=no_statement,
+        no_statement=verifier.no_statement_on(good),
         remarks_on_reading=remarks,
     )
 

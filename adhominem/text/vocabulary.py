@@ -56,10 +56,6 @@ class Vocabulary:
     characters_per_token: int = 15
 
     @cached_property
-    def known(self) -> frozenset[str]:
-        return frozenset(self.token_types)
-
-    @cached_property
     def words(self) -> tuple[str, ...]:
         """The token types that are words, in lower case, most frequent first."""
         return tuple(

@@ -1,4 +1,4 @@
-"""Ensembles put together, and what is fitted to the LEVs of training texts: genres, typicality."""
+"""Ensembles put together, and what is fitted to the LEVs of training texts: genres."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adhominem.arrays import Array32, BoolArray, IntArray
+from adhominem.arrays import Array32, IntArray
 from adhominem.errors import OptionError
 from adhominem.jobs.run import Watch, unwatched
 from adhominem.model.card import ensemble_card
@@ -19,7 +19,6 @@ from adhominem.model.layout import AUTHORS, LAYOUT
 from adhominem.model.member import AnyModel
 from adhominem.model.writing import training_authors, write_ensemble, write_genres
 from adhominem.score.genres import Genres
-from adhominem.score.typicality import Typicality
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import noting_inputs, real_path
 from adhominem.text.streams import read_text
@@ -28,7 +27,6 @@ from adhominem.text.writing import check_output, write_folder
 _DOCUMENTS = 2_500  # of a corpus, that genres are fitted to
 _BYTES = 600_000_000  # of LEVs at once, where a LEV is large
 _AT_ONCE = 200
-_TYPICALITY_DOCUMENTS = 2_000  # to which typicality is fitted
 
 
 @dataclass(frozen=True)
@@ -133,16 +131,3 @@ def whole_authors(corpus: PackedCorpus, genre: int, most: int, seed: int = 0) ->
     documents = np.flatnonzero(labels.corpus == genre)
     order = np.random.default_rng(seed).permutation(len(labels.author_names))
     return documents[np.argsort(order[labels.author[documents]], kind="stable")][:most]
-
-
-def reference_documents(count: int) -> IntArray:
-    """The indices of the training texts, out of `count`, that typicality is fitted to."""
-    return np.random.default_rng(0).permutation(count)[:_TYPICALITY_DOCUMENTS]
-
-
-def fit_typicality(
-    corpus: PackedCorpus, documents: IntArray, levs: Array32, unknown: BoolArray
-) -> Typicality:
-    """What is typical of training texts: their LEVs and their shares of `unknown` types."""
-    shares = [float(unknown[corpus.document(int(at))].mean()) for at in documents]
-    return Typicality.of(levs.astype(np.float64), np.array(shares), corpus.lengths[documents])

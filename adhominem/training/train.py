@@ -21,10 +21,7 @@ import numpy as np
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
 from adhominem.evaluation.pan import table_row
 from adhominem.model.card import ensemble_card
-from adhominem.model.folder import (
-    read_models,
-    read_scores,
-)
+from adhominem.model.folder import read_models, read_scores
 from adhominem.model.member import AnyModel
 from adhominem.model.writing import write_ensemble
 from adhominem.ngrams.config import NGRAM_PRESETS, NgramConfig
@@ -88,7 +85,7 @@ def train(
                 place = work / f"member-{at + 1}"
                 task = Task(corpus, dev, member, place, picked, on_event, at)
                 folders.append(train_member(task))
-        if first:
+        if distributed.rank() == 0:
             if folders:
                 _gather(folders, dev, output)
             shutil.rmtree(work, ignore_errors=True)

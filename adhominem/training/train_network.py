@@ -20,7 +20,6 @@ from adhominem.model.writing import (
     write_genres,
     write_model,
     write_training_authors,
-    write_typicality,
 )
 from adhominem.paper import distributed
 from adhominem.paper.config import Config
@@ -28,15 +27,13 @@ from adhominem.paper.losses import SiameseModel, squared_distance
 from adhominem.paper.training import DeviceCorpus, Trainer, diverged, encode_documents
 from adhominem.paper.word_vectors import read_word_vectors
 from adhominem.text.corpus import PackedCorpus
-from adhominem.text.vocabulary import UNKNOWN, Vocabulary
+from adhominem.text.vocabulary import Vocabulary
 from adhominem.text.writing import write_folder
 from adhominem.training import checkpoint
 from adhominem.training.checkpoint import Event, Journal, Progress, Task, Weights, weights_of
 from adhominem.training.ensemble import (
-    fit_typicality,
     genre_documents,
     genres_of,
-    reference_documents,
 )
 
 
@@ -207,12 +204,9 @@ class _NetworkRun:
                 weights={name: value.numpy() for name, value in self.best.items()},
                 scores=scores,
                 card=model_card(config, self.vocabulary, corpus.description, scores, best_epoch),
+                lengths=corpus.lengths,
             )
             write_training_authors(folder, corpus.labels.author_names)
-            documents = reference_documents(len(corpus))
-            unknown = self.vocabulary.token_ids(corpus.types) == UNKNOWN  # (types,)
-            levs = self._levs(documents)
-            write_typicality(folder, fit_typicality(corpus, documents, levs, unknown))
             if config.loss.by_cosine:
                 documents = genre_documents(corpus, config.lev_size)
                 write_genres(folder, genres_of(corpus, self._levs(documents), documents))

@@ -20,7 +20,6 @@ from adhominem.model.writing import (
     write_genres,
     write_ngram_model,
     write_training_authors,
-    write_typicality,
 )
 from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.encoder import eight_bits, shared_dimensions
@@ -29,9 +28,7 @@ from adhominem.ngrams.training import Forms, NgramTrainer, samples_of
 from adhominem.text.writing import replaced_file, write_folder, write_whole
 from adhominem.training.checkpoint import Event, Task
 from adhominem.training.ensemble import (
-    fit_typicality,
     genres_of,
-    reference_documents,
     training_levs,
 )
 
@@ -144,7 +141,13 @@ class _NgramRun:
         scores = {name: {"auc": value} for name, value in best["dev"].items()}
         card = ngram_card(config, table, corpus.description, scores)
         write_ngram_model(
-            folder, config=config, table=table, weights=weights, scores=scores, card=card
+            folder,
+            config=config,
+            table=table,
+            weights=weights,
+            scores=scores,
+            card=card,
+            lengths=corpus.lengths,
         )
         model = NgramModel(
             config=config, table=table, weights=weights, scores=scores, folder=folder
@@ -152,10 +155,4 @@ class _NgramRun:
         levs, documents = training_levs(model, corpus)
         write_genres(folder, genres_of(corpus, levs, documents))
         write_training_authors(folder, corpus.labels.author_names)
-        if config.form == "projection":
-            known = set(table.tokens)
-            unknown = np.array([token_type not in known for token_type in corpus.types])
-            chosen = reference_documents(len(levs))
-            typicality = fit_typicality(corpus, documents[chosen], levs[chosen], unknown)
-            write_typicality(folder, typicality)
         (folder / "training.jsonl").write_text(log, "utf-8")

@@ -12,7 +12,6 @@ from adhominem.pairs.passages import TakenOut, find_duplicates, fingerprint
 from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.population import Population
 from adhominem.score.prose import Departure
-from adhominem.score.typicality import Typicality
 from adhominem.text.exhibits import Exhibit
 
 if TYPE_CHECKING:
@@ -78,7 +77,6 @@ class ExaminedText:
     exhibit: Exhibit
     tokens: Sequence[str]  # of the leading member
     copies: Sequence[Exhibit] = ()  # texts of the same side with the same tokens
-    atypicality: float = 0.0  # of its LEV, for models without a description of prose
     departure: Departure | None = None  # from prose, for models with one
     machine_written: bool = False  # whether it looks machine-written
 
@@ -380,26 +378,17 @@ def no_statement(ids: Sequence[str]) -> Iterator[Caution]:
         )
 
 
-# Single texts: too short, foreign, unlike the training texts, machine-written
+# Single texts: too short, foreign, machine-written
 
 
 def _single_texts(model: Verifier, sides: Sides) -> Iterator[Caution]:
     lead = model.lead
     for side in sides:
-        yield from _short(side, lead.typicality)
+        yield from _short(side, lead.shortest_training_text)
         for text in side:
             foreign = foreign_text(text.name, text.tokens, text.departure, lead.vocabulary.words)
             if foreign is not None:
                 yield foreign
-            elif text.departure is None and (
-                unlike := _unlike(text, lead.vocabulary.known, lead.typicality)
-            ):
-                yield caution(
-                    "unlike_training",
-                    f"{text.name} is unlike the training texts ({unlike})",
-                    "the number may not hold for it",
-                    "try the model on such texts by known authors, with `adhominem validate`",
-                )
     for side in sides:
         if names := [text.name for text in side if text.machine_written]:
             yield caution(
@@ -412,10 +401,10 @@ def _single_texts(model: Verifier, sides: Sides) -> Iterator[Caution]:
             )
 
 
-def _short(side: Sequence[ExaminedText], typicality: Typicality | None) -> Iterator[Caution]:
+def _short(side: Sequence[ExaminedText], shortest: float | None) -> Iterator[Caution]:
     """The caution about short texts; each counts on its own, so their sum does not help."""
-    known = typicality is not None and typicality.shortest >= _FEWEST_TOKENS
-    usual = _SHORT_TOKENS if typicality is None else max(_FEWEST_TOKENS, float(typicality.shortest))
+    known = shortest is not None and shortest >= _FEWEST_TOKENS
+    usual = _SHORT_TOKENS if shortest is None else max(_FEWEST_TOKENS, shortest)
     short = [f"{text.name} ({len(text.tokens)})" for text in side if len(text.tokens) < usual]
     if not short:
         return
@@ -495,17 +484,6 @@ def is_other_language(tokens: Sequence[str], common: Sequence[str]) -> bool:
         return False
     frequent = set(common[:_COMMON_WORDS])
     return sum(word in frequent for word in words) / len(words) < _FEWEST_COMMON
-
-
-def _unlike(text: ExaminedText, known: frozenset[str], typicality: Typicality | None) -> str:
-    """How a text differs from the training texts, in words; empty if it does not."""
-    if text.atypicality > 1:
-        return f"{text.atypicality:.1f} times as far from their mean as nearly all of them"
-    if typicality is not None:
-        unknown = sum(token not in known for token in text.tokens) / len(text.tokens)
-        if unknown > typicality.unknown_limit:
-            return f"{unknown:.0%} of it are rare words, more than in nearly all of them"
-    return ""
 
 
 # The model

@@ -66,7 +66,7 @@ class ComparedSides:
     """The distinct texts of both sides, the population, and the log Bayes factor."""
 
     members: Sequence[Member]
-    lead: Member  # its tokens are shown, and its LEVs decide what is typical
+    lead: Member  # its tokens are shown, and its LEVs show the genre
     scorer: Scorer
     population: Population | None  # as given, even if not used
     sides: tuple[Sequence[ComparedText], Sequence[ComparedText]]
@@ -199,7 +199,7 @@ class Likeness:
     """The similarity of the compared texts to the training texts."""
 
     genres: dict[str, float]  # probability of each genre
-    atypicality: float  # of the least typical text; 99% of the training texts are below 1
+    atypicality: float  # of the text farthest from prose; 99% of the training texts are below 1
     described: dict[str, str] = field(
         default_factory=dict
     )  # the genres in words, if the model says
@@ -318,9 +318,9 @@ def verification_of(
     )
     sides = examined[:count], examined[count:]
     likeness = None  # where the model cannot say
-    if verifier.lead.typicality is not None and verifier.lead.genres is not None:
-        most = max(text.atypicality for text in examined)
-        likeness = Likeness(scorer.genre_shares(whole), most, verifier.genre_names)
+    departures = [text.departure.atypicality for text in examined if text.departure is not None]
+    if departures and verifier.lead.genres is not None:
+        likeness = Likeness(scorer.genre_shares(whole), max(departures), verifier.genre_names)
     cautions = tuple(
         cautions_of(
             verifier,

@@ -72,7 +72,7 @@ class Verifier(EnsembleEncoder):
     ) -> None:
         """Make a verifier from members, as `make_members` returns them.
 
-        Genres, typicality and tokens are taken from the member `lead`. `validation` are cases of
+        Genres and tokens are taken from the member `lead`. `validation` are cases of
         known authors that the model was tested on, and `evidence` is what its calibration rests on,
         without and with a population. `prose` recognises running prose, `machine_look` text that a
         machine may have written. `changed` is whether the members have changed since they were
@@ -221,18 +221,16 @@ class Verifier(EnsembleEncoder):
 
         `copies` are, for each text, others of the same side with the same tokens.
         """
-        atypicality = self.atypicality(levs) if self.prose is None else np.zeros(len(exhibits))
         machine_written = self.looks_machine_written(levs)
         examined = []
         for at, (exhibit, words) in enumerate(zip(exhibits, tokens, strict=True)):
-            of = None if self.prose is None else self.prose.departure(exhibit.document.text, words)
+            text = exhibit.document.text
             examined.append(
                 ExaminedText(
                     exhibit=exhibit,
                     tokens=words,
                     copies=() if copies is None else copies[at],
-                    atypicality=float(atypicality[at]) if of is None else of.atypicality,
-                    departure=of,
+                    departure=None if self.prose is None else self.prose.departure(text, words),
                     machine_written=bool(machine_written[at]),
                 )
             )
@@ -302,21 +300,6 @@ class Verifier(EnsembleEncoder):
         They are calibrated if the model is. `scorer` returns them with further details.
         """
         return self.scorer(first, second, population).log_bayes_factor
-
-    def atypicality(self, levs: AnyLevs) -> FloatArray:
-        """The atypicality (documents,) of LEVs; 99% of the training texts are below 1.
-
-        Zeros if the model has no typicality.
-        """
-        if self.lead.typicality is None:
-            return np.zeros(len(levs))
-        return self.lead.typicality.atypicality(self.scorer.lead_columns(levs))
-
-    def foreign(self, documents: Sequence[Document], levs: AnyLevs) -> BoolArray:
-        """Which documents (documents,) the model was not made for, by their LEVs if need be."""
-        if self.prose is None:
-            return np.asarray(self.atypicality(levs) > 1)
-        return self.no_statement_on(documents)
 
     def no_statement_on(self, documents: Sequence[Document]) -> BoolArray:
         """Which documents (documents,) are not running prose of a kind that the model knows.

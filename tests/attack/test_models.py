@@ -122,7 +122,7 @@ def test_a_damaged_network_answers_or_says_what_is_wrong(
     small_run: SmallRun, tmp_path: Path, attack: Attack
 ) -> None:
     folder = Path(shutil.copytree(small_run.folder, tmp_path / "model"))
-    files = [folder / name for name in (*READ, "typicality.safetensors")]
+    files = [folder / name for name in READ]
     files = [path for path in files if path.exists()]
     rounds = attack.rounds(60, 800)
     damage_all(files, lambda: answer(folder), ModelError, attack, rounds, "damaged models")
@@ -132,7 +132,7 @@ def test_a_damaged_ngram_model_answers_or_says_what_is_wrong(
     ngram_run: NgramRun, tmp_path: Path, attack: Attack
 ) -> None:
     folder = Path(shutil.copytree(ngram_run.folder, tmp_path / "ngrams"))
-    files = [folder / name for name in (*READ, "typicality.safetensors")]
+    files = [folder / name for name in READ]
     files = [path for path in files if path.exists()]
     rounds = attack.rounds(60, 800)
     damage_all(files, lambda: answer(folder), ModelError, attack, rounds, "damaged models")

@@ -221,9 +221,7 @@ def test_a_damaged_folder_is_an_error_that_says_what_is_wrong(damage: str, folde
     assert str(folder) in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "name", ["config.json", "model.safetensors", "tokenizer.json", "typicality.safetensors"]
-)
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
 def test_a_file_that_may_not_be_read_is_named(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,10 +50,12 @@ def test_what_is_written_is_read_again(ngram_run: NgramRun, tmp_path: Path) -> N
         weights=model.weights,
         scores={"dev": {"auc": 0.75}},
         card="# A card ✓",
+        lengths=np.arange(1_000, 1_101),
     )
     shutil.copy(ngram_run.folder / "styles.safetensors", tmp_path)
     again = read_one(tmp_path)
     assert again.config == model.config
+    assert again.shortest_training_text == 1_001
     for name in ("longest", "unmasked", "characters", "tokens", "symbols"):
         assert getattr(again.table, name) == getattr(model.table, name)
     for name in ("bigrams", "shaped_bigrams"):

@@ -90,7 +90,7 @@ def test_the_folder_has_what_is_needed_of_each_member(
     assert {path.name for path in (both / "model").iterdir()} == {
         path.name for path in small_run.folder.iterdir()
     } - curves | {"styles.safetensors"}
-    for name in ("config.json", "model.safetensors", "typicality.safetensors"):
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
         source = (small_run.folder / name).read_bytes()
         assert (both / "model" / name).read_bytes() == source
 

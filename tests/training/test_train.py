@@ -40,7 +40,6 @@ def test_a_run_leaves_a_model_folder_and_nothing_else(small_run: SmallRun) -> No
         "README.md",
         "training.jsonl",
         "entropy.png",
-        "typicality.safetensors",
         "tensorboard",
         "training_authors.txt",
     }

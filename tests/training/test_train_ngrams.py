@@ -19,7 +19,7 @@ from adhominem import NgramConfig, load, train
 from adhominem.cli import main
 from adhominem.errors import CheckpointError, OptionError
 from adhominem.evaluation.pan import auc
-from adhominem.model.member import NgramModel, read_genres, read_typicality
+from adhominem.model.member import NgramModel, read_genres
 from adhominem.ngrams.table import NgramTable
 from adhominem.ngrams.training import NgramTrainer, samples_of
 from adhominem.training import train_ngrams as module
@@ -29,7 +29,6 @@ FILES = {
     "config.json",
     "model.safetensors",
     "ngrams.json",
-    "typicality.safetensors",
     "styles.safetensors",
     "training.jsonl",
     "training_authors.txt",
@@ -108,22 +107,22 @@ def test_ngrams_can_be_chosen_from_as_many_texts_of_each_corpus(
     np.testing.assert_array_equal(model.table.bigrams, expected.bigrams)
 
 
-def test_genres_and_reference_are_those_of_the_levs_of_the_training_texts(
+def test_genres_are_those_of_the_levs_of_the_training_texts(
     ngram_run: NgramRun,
 ) -> None:
     levs, corpora = encoded(ngram_run), ngram_run.data.corpus.labels.corpus
     size = ngram_run.config.lev_size
     genres = read_genres(ngram_run.folder, size)
-    reference = read_typicality(ngram_run.folder, size)
     assert genres is not None
-    assert reference is not None
     assert genres.names == ("letters", "notes")
     scale = np.abs(levs).max()
     for genre in (0, 1):
         mean = levs[corpora == genre].mean(axis=0)
         np.testing.assert_allclose(genres.centres[genre], mean, atol=1e-5 * scale)
-    np.testing.assert_allclose(reference.lev_mean, levs.mean(axis=0), atol=1e-5 * scale)
-    assert np.mean(reference.atypicality(levs.astype(np.float64)) > 1) < 0.03
+    lengths = ngram_run.data.corpus.lengths
+    assert ngram_run.model.shortest_training_text == pytest.approx(
+        np.quantile(lengths, 0.01), abs=0.01
+    )
     authors = (ngram_run.folder / "training_authors.txt").read_text().split()
     assert len(authors) == 28
 
@@ -133,7 +132,7 @@ def test_a_profile_gives_dimensions_of_their_own_to_what_varies_most_within_kind
 ) -> None:
     config = ngram_run.config.with_settings(["form=profile", "lev_size=40"])
     model = again(ngram_run, tmp_path / "profile", config=config)
-    assert {path.name for path in model.folder.iterdir()} == FILES - {"typicality.safetensors"}
+    assert {path.name for path in model.folder.iterdir()} == FILES
     corpus, encoder = ngram_run.data.corpus, model.encoder()
     values = np.zeros((len(corpus), sum(model.table.sizes)))
     for at in range(len(corpus)):
@@ -183,10 +182,11 @@ def test_the_command_trains_the_same_model_which_loads_and_verifies(
     told = json.loads(done.stdout)
     assert told["scores"] == ngram_run.model.scores
     assert_same_folder(output, ngram_run.folder)
-    result = load(output).verify(TEXTS[0], TEXTS[1])
-    assert result.likeness is not None
-    assert set(result.likeness.genres) == {"letters", "notes"}
-    assert 0 < sum(result.likeness.genres.values()) <= 1.002  # the rest is of none that it knows
+    loaded = load(output)
+    assert np.isfinite(loaded.verify(TEXTS[0], TEXTS[1]).log_bayes_factor)
+    shares = loaded.scorer.genre_shares(loaded.encode([TEXTS[0]]))
+    assert set(shares) == {"letters", "notes"}
+    assert 0 < sum(shares.values()) <= 1.002  # the rest is of none that it knows
     done = CliRunner().invoke(main, [*command, "--resume"])  # it was finished
     assert done.exit_code == 0, done.output
     assert f"Written  {output}" in done.stdout

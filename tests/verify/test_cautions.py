@@ -16,7 +16,6 @@ from adhominem.arrays import FloatArray
 from adhominem.model.calibration import MisleadingRates
 from adhominem.score.genres import Group
 from adhominem.score.population import Population
-from adhominem.score.typicality import Typicality
 from adhominem.text.exhibits import Exhibit
 from adhominem.verify.cautions import (
     Caution,
@@ -34,9 +33,6 @@ little has did like upon than its any other know good over down old such see onl
 before after where can come came how went must great two first here back way day again
 """
 VOCABULARY = Vocabulary((",", ".", *COMMON.split(), ";", "garden", "letter"), tuple("etaoinshr"))
-NO_LIMITS = Typicality(
-    np.zeros(2), np.eye(2), np.array(1.0), unknown_limit=np.array(1.0), shortest=np.array(0.0)
-)
 
 GARDEN = """
 I went down to the garden before the others were up, as I have done on most mornings since we came
@@ -112,8 +108,7 @@ def found(
     first: str | Sequence[str],
     second: str | Sequence[str],
     *,
-    typicality: Typicality | None = NO_LIMITS,
-    atypicality: tuple[float, float] = (0.5, 0.5),
+    shortest: float | None = 0.0,
     calibrated: bool = True,
     at_bound: bool = False,
     vocabulary: Vocabulary = VOCABULARY,
@@ -132,18 +127,17 @@ def found(
             ExaminedText(
                 exhibit=exhibit,
                 tokens=tokenizer.tokens(exhibit.document.text),
-                atypicality=distance,
             )
             for exhibit in exhibits(*side, name=name)
         ]
-        for side, name, distance in zip(both, ("a", "b"), atypicality, strict=True)
+        for side, name in zip(both, ("a", "b"), strict=True)
     ]
     judged_by = model(
         calibrated,
         longest,
         lead=SimpleNamespace(
             vocabulary=vocabulary,
-            typicality=typicality,
+            shortest_training_text=shortest,
             genres=() if guessed_genre else None,
             knows_topics=True,
         ),
@@ -409,14 +403,14 @@ def test_texts_without_a_letter_are_not_taken_for_copies_of_each_other() -> None
 # length
 
 
-@pytest.mark.parametrize("typicality", [None, NO_LIMITS])
+@pytest.mark.parametrize("shortest", [None, 0.0])
 def test_a_side_of_less_than_100_tokens_is_too_short_to_decide(
-    typicality: Typicality | None,
+    shortest: float | None,
 ) -> None:
     words = GARDEN.replace(",", "").replace(".", "").split()
     for count, code in ((99, "too_short"), (100, "short")):
-        cautions = found(" ".join(words[:count]), VOYAGE * 3, typicality=typicality)
-        if code == "short" and typicality is not None:  # the training texts were no longer
+        cautions = found(" ".join(words[:count]), VOYAGE * 3, shortest=shortest)
+        if code == "short" and shortest is not None:  # the training texts were no longer
             assert cautions == []
             continue
         caution = only(cautions, code)
@@ -425,8 +419,7 @@ def test_a_side_of_less_than_100_tokens_is_too_short_to_decide(
 
 
 def test_a_text_shorter_than_nearly_all_training_texts_is_told() -> None:
-    typicality = replace(NO_LIMITS, shortest=np.array(190.0))
-    caution = only(found(GARDEN[:800], VOYAGE * 2, typicality=typicality), "short")
+    caution = only(found(GARDEN[:800], VOYAGE * 2, shortest=190.0), "short")
     assert caution.message.startswith("fewer words and marks than in nearly all training texts: a0")
     assert not caution.blocks_decision
 
@@ -435,9 +428,8 @@ def test_a_text_shorter_than_nearly_all_training_texts_is_told() -> None:
 def test_nothing_is_said_of_training_texts_whose_lengths_say_nothing(
     shortest: float | None, limit: int
 ) -> None:
-    typicality = None if shortest is None else replace(NO_LIMITS, shortest=np.array(shortest))
     note = " ".join(WINTER.split()[:50])
-    caution = only(found([note, 4 * GARDEN], VOYAGE * 4, typicality=typicality)[:1], "short")
+    caution = only(found([note, 4 * GARDEN], VOYAGE * 4, shortest=shortest)[:1], "short")
     assert caution.message.startswith(f"fewer than {limit} words and marks")
     assert "a0.txt (" in caution.message
     assert "training texts" not in caution.message
@@ -449,7 +441,7 @@ def test_many_short_texts_do_not_make_a_long_one() -> None:
     codes = {each.code: each for each in found(notes, VOYAGE, calibrated=False)}
     assert codes["too_short"].blocks_decision
     assert " and 5 more; expected 100 or more. " in codes["too_short"].message
-    mixed = {each.code: each for each in found([*notes, 4 * GARDEN], VOYAGE * 4, typicality=None)}
+    mixed = {each.code: each for each in found([*notes, 4 * GARDEN], VOYAGE * 4, shortest=None)}
     assert not mixed["short"].blocks_decision
     assert "a0.txt (" in mixed["short"].message
     assert "a10.txt" not in mixed["short"].message
@@ -488,29 +480,6 @@ def test_english_is_not_taken_for_another_language(text: str) -> None:
 def test_a_model_with_few_words_cannot_tell_a_language() -> None:
     small = Vocabulary(("the", "of", ","), ("e",))
     assert found(GERMAN, GARDEN, vocabulary=small) == []
-
-
-# unlike the training texts
-
-
-def test_a_text_beyond_the_limit_is_unlike_the_training_texts() -> None:
-    caution = only(found(GARDEN, VOYAGE, atypicality=(0.99, 2.34)), "unlike_training")
-    assert caution.message.startswith("b0.txt is unlike the training texts (2.3 times as far")
-    assert not caution.blocks_decision
-    assert found(GARDEN, VOYAGE, atypicality=(1.0, 1.0)) == []
-
-
-def test_a_text_with_more_rare_words_than_nearly_all_is_unlike_the_training_texts() -> None:
-    limited = replace(NO_LIMITS, unknown_limit=np.array(0.55))
-    assert found(GARDEN, VOYAGE, typicality=limited) == []
-    odd = " ".join(f"{word} xyzzy" for word in VOYAGE.split())
-    caution = only(found(GARDEN, odd, typicality=limited), "unlike_training")
-    assert "of it are rare words, more than in nearly all of them" in caution.message
-
-
-def test_a_text_in_another_language_is_not_called_unlike_as_well() -> None:
-    codes = [each.code for each in found(FRENCH, GARDEN, atypicality=(9.0, 0.5))]
-    assert codes == ["other_language"]
 
 
 # calibration

@@ -22,12 +22,13 @@ from made_up import verification
 
 from adhominem import Document, TwoCovariance, Verifier, load
 from adhominem.cli import main
-from adhominem.cli.terminal import print_verification
+from adhominem.cli.terminal import print_answer
 from adhominem.errors import EmptyTextError, OptionError
 from adhominem.evaluation.likelihood_ratio import cllr
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.model.member import make_members
 from adhominem.model.writing import write_ensemble
+from adhominem.questions.verify.page import PAGE
 from adhominem.score.calibration import Calibration, Weights
 from adhominem.score.decision import (
     NONE,
@@ -450,11 +451,11 @@ def test_for_people_it_prints_the_factor_its_words_the_probability_and_the_decis
 def test_for_people_it_prints_what_can_be_reported_under_the_conditions(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    print_verification(verification())
+    print_answer(PAGE, verification(), {}, [])
     shown = capsys.readouterr().out
     assert "Bounds  -1.34 to +1.76 under these conditions (1 text against 1, about 30" in shown
     assert "): at most moderate support for either proposition" in shown
-    print_verification(verification(lower_bound=None, upper_bound=None, reach=""))
+    print_answer(PAGE, verification(lower_bound=None, upper_bound=None, reach=""), {}, [])
     assert "Bounds" not in capsys.readouterr().out
 
 

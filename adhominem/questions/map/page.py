@@ -86,7 +86,6 @@ def _data(corpus_map: CorpusMap, markers: DocumentMarkers) -> Markup:
             "entry": markers.entry_of[at],
             "group": markers.group_of[at],
             "words": document.words,
-            "note": "Unlike the training texts." if document.unlike_training else "",
             "nearest": [[other, round(float(factors[at, other]), 3)] for other in nearest],
         }
         for at, (document, nearest) in enumerate(

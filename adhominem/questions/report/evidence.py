@@ -133,14 +133,11 @@ def validation_facts(
     result = np.float32(log_bayes_factor)  # rounded like the others, to equal them at a bound
     counts: dict[str, int] = {}
     intervals: dict[str, tuple[float, float]] = {}
-    sizes: dict[str, int] = {}
     for name, chosen in (("same", cases.same_author), ("different", ~cases.same_author)):
         factors = cases.log_bayes_factor[chosen]
-        sizes[name] = len(factors)
-        counts[f"{name}_at_least"] = int((factors >= result).sum())
-        counts[f"{name}_at_most"] = int((factors <= result).sum())
-        for way in ("at_least", "at_most"):
+        for way, reached in (("at_least", factors >= result), ("at_most", factors <= result)):
             key = f"{name}_{way}"
+            counts[key] = int(reached.sum())
             intervals[key] = exact_interval(counts[key], len(factors))
     intervals["cllr"] = (
         study.intervals.get("cllr", (nan, nan)) if study is not None else _cllr_interval(cases)
@@ -148,8 +145,8 @@ def validation_facts(
     return ValidationFacts(
         condition=like.description,
         dropped=like.dropped,
-        same_author=sizes["same"],
-        different_authors=sizes["different"],
+        same_author=int(cases.same_author.sum()),
+        different_authors=int((~cases.same_author).sum()),
         **counts,
         cllr=cllr(cases.log_bayes_factor.astype(np.float64), cases.same_author),
         intervals={name: ends for name, ends in intervals.items() if not isnan(ends[0])},

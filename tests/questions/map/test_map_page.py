@@ -128,8 +128,6 @@ def test_pointing_at_a_leaf_shows_its_point(shown: Shown) -> None:
     assert ring is not None
     assert ring["x"] < x < ring["x"] + ring["width"]
     assert ring["y"] < y < ring["y"] + ring["height"]
-    shown.page.locator('.leaf[data-document="3"] rect').hover()
-    assert "Unlike the training texts." in shown.card
 
 
 def test_a_click_holds_a_document_and_its_neighbours_can_be_followed(shown: Shown) -> None:

@@ -108,7 +108,7 @@ function show(anchor = null, stay = false) {
   const index = current();
   card.hidden = index === null;
   if (index === null) return;
-  const { name, author, words, note, nearest, group } = documents[index];
+  const { name, author, words, nearest, group } = documents[index];
   const spot = stay ? { left: card.style.left, top: card.style.top } : null;
   card.replaceChildren();
   card.classList.toggle("pinned", state.pinned === index);
@@ -121,7 +121,6 @@ function show(anchor = null, stay = false) {
   markIn(by, markerOf(index));
   by.append(` ${author || "author not named"}, ${words.toLocaleString("en")} words`);
   if (group) html(card, "p", "", `${group[0].toUpperCase()}${group.slice(1)}.`);
-  if (note) html(card, "p", "", note);
   if (nearest.length) {
     const table = html(card, "table");
     html(table, "caption", "", "Most alike, by log10 Bayes factor");
