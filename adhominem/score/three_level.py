@@ -282,21 +282,21 @@ class CentredPairs:
         return np.asarray(directions[0] * genre_part + directions[1] * rest_part)
 
     def log_density(self) -> FloatArray:
-        """The log density (pairs,) of the mean of all texts of a pair given c, up to a constant."""
-        part, rest, size = self.levels.genre_part, self.levels.rest, self.genres.directions
+        """The log density (pairs,) of the mean of all texts of a pair given c, up to a constant.
+
+        Like the evidence for a genre, it is of the directions in which genres differ alone, and to
+        the power of the same exponent.
+        """
+        part, levels, size = self.levels.genre_part, self.levels, self.genres.directions
         present = self.pairs.present.astype(np.float64)
         shares = present / present.sum(axis=1, keepdims=True)  # (pairs, texts)
-        noise = (shares * self.pairs.noise).sum(axis=1) * shares.max(axis=1)  # (pairs,)
         weight = shares.max(axis=1)
-        genre = np.square(np.einsum("pt,ptr->pr", shares, self.genre))  # (pairs, directions)
+        noise = (shares * self.pairs.noise).sum(axis=1) * weight  # (pairs,)
+        squares = np.square(np.einsum("pt,ptr->pr", shares, self.genre))  # (pairs, directions)
         spread = (part.author + part.text * weight + part.length * noise)[:, None] / size
-        spread = spread + self.centre.variance
-        genre_part = (genre / spread + np.log(spread)).mean(axis=1)
-        distance = np.einsum("ps,pst,pt->p", shares, self.rest, shares)
-        spread = rest.author + rest.text * weight + rest.length * noise + self.centre.rest_variance
-        rest_part = distance / spread + np.log(spread)
-        directions = part.directions, rest.directions
-        return np.asarray(-0.5 * (directions[0] * genre_part + directions[1] * rest_part))
+        spread = levels.genre_spread * spread + self.centre.variance
+        distance = (squares / spread + np.log(spread)).sum(axis=1)
+        return np.asarray(-0.5 * levels.genre_sharpness * distance)
 
     def against(self) -> tuple[FloatArray, FloatArray]:
         """The log Bayes factors (pairs, cohort) of each side with each text of the population.
