@@ -347,7 +347,7 @@ def test_texts_by_one_author_are_not_a_page_of_orange(known: bool) -> None:
     for texts in writers:
         for one, other in combinations(texts, 2):
             values = passages_and_sum(verifier, one, other, population)
-            assert sum(value > 0 for value in values) > len(values) / 2
+            assert sum(value > 0 for value in values) > 0.4 * len(values)
     for one, other in product(*writers):
         values = passages_and_sum(verifier, one, other, population)
         assert sum(value < 0 for value in values) > len(values) / 2
