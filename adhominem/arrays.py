@@ -166,6 +166,7 @@ class SparseRows(_ArrayLike):
         plain[rows.places, rows.owners] = rows.values
         return plain
 
+    @cached_property
     def distinct(self) -> tuple[SparseRows, IntArray]:
         """The distinct rows, and the index (rows,) of each row among them."""
         _, firsts, which = np.unique(
@@ -249,6 +250,10 @@ class Levs(_ArrayLike):
             else:
                 columns[:] = part
             at += part.shape[1]
+
+    def one_by_one(self) -> list[Levs]:
+        """One LEV (1, lev_size) for each document."""
+        return [self.chosen(slice(at, at + 1)) for at in range(len(self))]
 
     def copy(self) -> Levs:
         """A copy that does not keep the LEVs in memory that it was chosen from."""

@@ -94,8 +94,8 @@ def test_only_what_is_there_is_kept_and_sent() -> None:
     assert len(pickle.dumps(rows)) < 2 * rows.nbytes
     assert len(pickle.dumps(rows[:1])) < 1_000  # without those that it was chosen from
     assert Levs((rows[:1],)).copy().parts[0].values.base is None
-    np.testing.assert_array_equal(rows.distinct()[1], np.arange(100))
-    chosen, which = rows[[5, 2, 5]].distinct()
+    np.testing.assert_array_equal(rows.distinct[1], np.arange(100))
+    chosen, which = rows[[5, 2, 5]].distinct
     assert len(chosen) == 2
     np.testing.assert_array_equal(which, [1, 0, 1])
 

@@ -70,9 +70,11 @@ class Run:
         new = list(
             {(text.text, text.topic): text for text in left if kept.lev(text) is None}.values()
         )
-        encode = self.encode or encoder_of(verifier)
-        good, levs = encode_documents(new, encode, self.skipped, on_documents)
-        kept.keep(good, levs)
+        good, levs = list[Document](), Levs(())
+        if new:
+            encode = self.encode or encoder_of(verifier)
+            good, levs = encode_documents(new, encode, self.skipped, on_documents)
+            kept.keep(good, levs)
         self._without |= {text.text for text in new} - {text.text for text in good}
         if len(new) == len(left):
             return good, levs

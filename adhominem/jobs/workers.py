@@ -21,7 +21,6 @@ from adhominem.arrays import Levs, joined
 from adhominem.errors import AdHominemError, InputError, OptionError
 from adhominem.processes import cores, worker_pool
 from adhominem.text.files import Document
-from adhominem.text.streams import stop_or_skip
 from adhominem.verify.encoding import Begun
 from adhominem.verify.verifier import Verifier, load
 
@@ -120,18 +119,13 @@ def _results(tasks: deque[Future[Answer]]) -> Iterator[Levs | InputError]:
         yield from answered(_result(tasks.popleft()))
 
 
-def _one_by_one(levs: Levs) -> Iterator[Levs]:
-    """LEVs (documents, lev_size) as one LEV (1, lev_size) per document."""
-    return (levs[at : at + 1] for at in range(len(levs)))
-
-
 def _finished(
     verifier: Verifier, tasks: Sequence[Future[list[Begun | InputError]]]
 ) -> Iterator[Levs | InputError]:
     """The LEVs of texts that workers have prepared, all run through the networks at once."""
     parts = [part for task in tasks for part in _result(task)]
     begun = [part for part in parts if not isinstance(part, InputError)]
-    rows = _one_by_one(verifier.finish(begun) if begun else _NO_LEVS)
+    rows = iter((verifier.finish(begun) if begun else _NO_LEVS).one_by_one())
     for part in parts:
         if isinstance(part, InputError):
             yield part
@@ -199,22 +193,21 @@ def encode_documents(
     """
     good, levs = [], []
     for batch in encoded_batches(documents, encode):
-        rows = (lev if isinstance(lev, InputError) else (text, lev) for text, lev in batch)
-        for document, lev in stop_or_skip(_counted(rows, on_documents), skipped):
-            good.append(document)
-            levs.append(lev)
+        for document, lev in batch:
+            on_documents(1)
+            if not isinstance(lev, InputError):
+                good.append(document)
+                levs.append(lev)
+            elif skipped is None:
+                raise lev
+            else:
+                skipped.append(lev)
     return good, joined([_NO_LEVS, *levs])
-
-
-def _counted(rows: Iterable[Item], on_documents: Callable[[int], None]) -> Iterator[Item]:
-    for row in rows:
-        on_documents(1)
-        yield row
 
 
 def _encode_all(verifier: Verifier, documents: Sequence[Document]) -> list[Levs | InputError]:
     """The LEV of each document, or the error that prevented it."""
-    return _in_parts(lambda part: list(_one_by_one(verifier.encode(part))), documents)
+    return _in_parts(lambda part: verifier.encode(part).one_by_one(), documents)
 
 
 def _in_parts(
@@ -255,7 +248,7 @@ def answer_to(verifier: Verifier, documents: Sequence[Document]) -> Answer:
 def answered(answer: Answer) -> Iterator[Levs | InputError]:
     """The LEV of each document (1, lev_size), or the error that prevented it."""
     levs, errors = answer
-    rows = _one_by_one(levs)
+    rows = iter(levs.one_by_one())
     yield from (next(rows) if error is None else error for error in errors)
 
 

@@ -127,7 +127,9 @@ def read_models(folder: str | Path | ModelFiles) -> list[AnyModel]:
 def check_members(models: Sequence[AnyModel], others: Sequence[str] = ()) -> None:
     """Raise ModelError if members know different genres, or should but do not have `others`."""
     styles = layout.STYLES.name
-    genres = {model.folder: frozenset(model.genres.names) for model in models if model.genres}
+    genres = {
+        model.folder: frozenset(model.genres.names) for model in models if model.genres is not None
+    }
     if len(set(genres.values())) > 1:
         others = [f"{one / styles} ({len(known)} genres)" for one, known in genres.items()]
     if others:

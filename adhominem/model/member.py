@@ -261,7 +261,7 @@ def _read_network(files: ModelFiles, description: dict[str, Any]) -> Model:
         config=config,
         vocabulary=vocabulary,
         weights=weights,
-        **_beside(files, description, config.lev_size),
+        **_beside(files, description, config.encoder.lev_size),
     )
 
 
@@ -313,7 +313,7 @@ def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
     """The required shapes of the weights, to detect files of different models."""
     words, characters = len(vocabulary.token_types), len(vocabulary.characters)
     network = weight_shapes(config.encoder, len(SPECIAL) + words, len(SPECIAL) + characters)
-    size = config.lev_size
+    size = config.encoder.lev_size
     layer = zip(_TWO_COVARIANCE, ((size,), (size, size), (size, size)), strict=True)
     shapes = {f"network.{name}": shape for name, shape in network.items()} | dict(layer)
     return {name: ("F32", shape) for name, shape in shapes.items()}

@@ -8,6 +8,7 @@ NumPy, or C if it was built (`counting.c`): neither torch nor scikit-learn.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain, count, repeat
 
 import numpy as np
@@ -38,7 +39,7 @@ class NgramCounter(KeptByType):
         if len({table.longest for table in tables}) != 1:
             raise ValueError("tables of one `longest` can be counted at once")
         self.table = tables[0]
-        self._tables = tables
+        self._counted = tables
         self._grams = _numbered(1, *(table.characters for table in tables))
         self._tokens = _numbered(1 + len(self._grams), *(table.tokens for table in tables))
         sizes = [len(self._grams), len(self._tokens)]
@@ -52,13 +53,17 @@ class NgramCounter(KeptByType):
         self.bigrams = self._bigram_places()
         self._index = GramIndex(self._grams, self.table.longest)
         self.compiled = compiled("adhominem.ngrams._counting")
-        super().__init__()
+        # The ends of the rows of the second table; the places of all character n-grams,
+        # concatenated; and (types, 1 + tables * 2) the place of the token itself, and its symbols.
+        # A symbol 0 is a masked token, or a rare shape.
+        shapes: tuple[tuple[int, ...], ...] = (), (), (1 + 2 * len(tables),)
+        super().__init__(*(partial(Growing, shape, np.int64) for shape in shapes))
 
     def _bigram_places(self) -> list[tuple[int, IntArray]]:
         """For each table and channel of bigrams: symbols, and the place of each pair of them."""
         firsts = self.starts[2:4].tolist()  # place of the next table's bigrams, by channel
         both = []
-        for table in self._tables:
+        for table in self._counted:
             for channel, symbols in enumerate((1 + table.unmasked, 1 + len(table.symbols))):
                 codes = getattr(table, CHANNELS[2 + channel])
                 # Zeros: untouched pages of a table of millions take no memory.
@@ -70,7 +75,7 @@ class NgramCounter(KeptByType):
 
     def places(self, number: int) -> IntArray:
         """The place (columns,) of each column of one of the tables."""
-        table, before = self._tables[number], self._tables[:number]
+        table, before = self._counted[number], self._counted[:number]
         parts = [
             _looked_up(self._grams, table.characters),
             _looked_up(self._tokens, table.tokens),
@@ -82,18 +87,10 @@ class NgramCounter(KeptByType):
 
     # Rows of token types
 
-    def _clear(self) -> None:
-        self._ends = Growing((), np.int64)  # (types,): ends of the rows of `_flat`
-        self._flat = Growing((), np.int64)  # the places of all character n-grams, concatenated
-        # (types, 1 + tables * 2): the place of the token itself, and its symbols. A symbol 0 is a
-        # masked token, or a rare shape.
-        self._whole = Growing((1 + 2 * len(self._tables),), np.int64)
-
-    def _add(self, types: list[str]) -> None:
+    def _new_rows(self, types: list[str]) -> tuple[IntArray, IntArray, IntArray]:
         flat, lengths, whole = self.type_places(types)
-        self._ends.add(np.cumsum(lengths) + self._flat.size)
-        self._flat.add(flat)
-        self._whole.add(whole)
+        _, places, _ = self._tables
+        return np.cumsum(lengths) + places.size, flat, whole
 
     def type_places(self, types: Sequence[str]) -> tuple[IntArray, IntArray, IntArray]:
         """The places of the character n-grams of some types, concatenated; their number (types,);
@@ -112,8 +109,8 @@ class NgramCounter(KeptByType):
 
     def look_up(self, texts: Numbered) -> tuple[IntArray, TypePlaces]:
         """The row (tokens,) of each token of all texts, and the tables with these rows."""
-        with self._rows_of(texts.lexicon, texts.row) as rows:
-            return rows, TypePlaces(self, self._ends.rows, self._flat.rows, self._whole.rows)
+        rows, tables = self._rows_of(texts.lexicon, texts.row)
+        return rows, TypePlaces(self, *tables)
 
     # Strings, for a single table
 

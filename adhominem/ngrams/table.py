@@ -132,6 +132,10 @@ class NgramTable:
         name = self._names[channel][column - self.channels[channel].start]
         return Ngram(channel, (name,) if isinstance(name, str) else name)
 
+    def ngrams(self, columns: IntArray) -> list[Ngram]:
+        """The n-grams of some columns."""
+        return [self.ngram(column) for column in columns.tolist()]
+
     def columns_in(self, other: NgramTable, columns: IntArray) -> IntArray:
         """The columns (columns,) in another table of the n-grams in these sorted columns.
 

@@ -124,29 +124,40 @@ class _TypeVectors(KeptByType):
 
     def __init__(self, network: Network, vocabulary: Vocabulary, device: torch.device) -> None:
         self._network, self._vocabulary, self._device = network, vocabulary, device
-        super().__init__()
-
-    def _clear(self) -> None:
-        options = self._network.options
+        options = network.options
         size = options.word_vector_size + options.character_filters
-        self._table = torch.zeros(1 << 10, size, device=self._device)
-        self._size = 0
+        super().__init__(lambda: _GrowingTensor(size, device))
 
     def look_up(self, lexicon: Lexicon, numbers: IntArray) -> tuple[IntArray, Tensor]:
         """The row of each token, (tokens,), and the table of rows, (types, size)."""
-        with self._rows_of(lexicon, numbers) as rows:
-            return rows, self._table[: self._size]
+        rows, (table,) = self._rows_of(lexicon, numbers)
+        return rows, table
 
-    def _add(self, types: list[str]) -> None:
-        last = self._size + len(types)
-        if last > len(self._table):  # a new table: others may still read the old one
-            grown = self._table.new_zeros(max(last, 2 * len(self._table)), self._table.shape[1])
-            grown[: self._size] = self._table[: self._size]
-            self._table = grown
+    def _new_rows(self, types: list[str]) -> list[Tensor]:
         words = on_device(self._vocabulary.token_ids(types), self._device)  # (types,)
         characters = on_device(self._vocabulary.character_ids(types), self._device)
-        self._table[self._size : last] = self._network.type_vectors(words, characters)
-        self._size = last
+        return [self._network.type_vectors(words, characters)]
+
+
+class _GrowingTensor:
+    """A `GrowingTable` on a device."""
+
+    def __init__(self, columns: int, device: torch.device) -> None:
+        self._table = torch.zeros(1 << 10, columns, device=device)
+        self.size = 0
+
+    def add(self, rows: Tensor) -> None:
+        last = self.size + len(rows)
+        if last > len(self._table):  # a new table: others may still read the old one
+            grown = self._table.new_zeros(max(last, 2 * len(self._table)), self._table.shape[1])
+            grown[: self.size] = self.rows
+            self._table = grown
+        self._table[self.size : last] = rows
+        self.size = last
+
+    @property
+    def rows(self) -> Tensor:
+        return self._table[: self.size]
 
 
 @contextmanager

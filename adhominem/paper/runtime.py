@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -57,22 +58,18 @@ class TypeInputs(KeptByType):
         self._unknown_inputs, self._no_topic_inputs = self._inputs(
             np.stack([self._word_vectors[UNKNOWN], weights["no_topic"]])
         )
-        super().__init__()
-
-    def _clear(self) -> None:
-        half = len(self._bias) // 2
         # Per direction, contiguous: otherwise each step would copy it.
-        self._tables = Growing((half,), np.float32), Growing((half,), np.float32)
+        direction = partial(Growing, (len(self._bias) // 2,), np.float32)
+        super().__init__(direction, direction)
 
     def look_up(
         self, lexicon: Lexicon, numbers: IntArray
     ) -> tuple[IntArray, tuple[Array32, Array32]]:
         """The row of each token, (tokens,), and the table of each direction, (types, inputs)."""
-        with self._rows_of(lexicon, numbers) as rows:
-            first, second = self._tables
-            return rows, (first.rows, second.rows)
+        rows, (forward, backward) = self._rows_of(lexicon, numbers)
+        return rows, (forward, backward)
 
-    def _add(self, types: list[str]) -> None:
+    def _new_rows(self, types: list[str]) -> list[Array32]:
         ids = self._vocabulary.token_ids(types)
         of_words = np.repeat(self._unknown_inputs[None], len(types), axis=0)
         known = np.flatnonzero(ids != UNKNOWN)
@@ -81,8 +78,7 @@ class TypeInputs(KeptByType):
         spelled = self._spellings(self._vocabulary.character_ids(types))
         inputs = self._times_spelling_weight(spelled)
         inputs += of_words
-        for table, half in zip(self._tables, np.split(inputs, 2, axis=1), strict=True):
-            table.add(half)
+        return np.split(inputs, 2, axis=1)
 
     def _inputs(self, vectors: Array32) -> Array32:
         """The inputs (vectors, inputs) from word vectors, with the bias."""

@@ -67,6 +67,11 @@ class Genres:
         return float(self.middle @ self.middle)
 
     @cached_property
+    def _middle_products(self) -> FloatArray:
+        """The products (genres,) of the centres with their middle."""
+        return np.asarray(self.centres @ self.middle)
+
+    @cached_property
     def _axes(self) -> tuple[FloatArray, FloatArray]:
         """The map (genres, directions) from products to coordinates; variances (directions,)."""
         from_middle = self.centres - self.middle
@@ -99,7 +104,7 @@ class Genres:
 
     def coordinates(self, to_genres: FloatArray) -> FloatArray:
         """The coordinates (..., directions) of LEVs from products (..., genres) with centres."""
-        from_middle = to_genres - self.centres @ self.middle
+        from_middle = to_genres - self._middle_products
         axes = self._axes[0]
         # The directions are orthogonal to what all centres have in common.
         return self._filled(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -216,11 +216,11 @@ class PairProducts:
                 to_mean = to_cohort.mean(axis=2)
             return cls(in_side, between, texts.to_genres[numbers], to_mean, to_cohort)
         rows, used = texts.levs, np.unique(numbers[present])
-        if len(used) < len(rows):
+        if len(used) < len(texts.log_tokens):
             rows = rows[used]
             numbers = np.where(present, np.searchsorted(used, numbers), -1)
         if isinstance(rows, SparseRows):  # each text is multiplied only once
-            distinct, which = rows.distinct()
+            distinct, which = rows.distinct
             rows, numbers = distinct.packed, np.where(present, which[numbers], -1)
         if not is_finite(rows):
             raise _not_finite()
@@ -274,18 +274,23 @@ def columns_in_parts(count: int) -> Iterator[slice]:
         yield slice(at, at + _COLUMNS_AT_ONCE)
 
 
+@cache
+def _module_in_c() -> Any:
+    return compiled("adhominem.score._rows")
+
+
 def products(first: Rows, second: Rows) -> FloatArray:
     """The scalar products (first rows, second rows) of all pairs of rows."""
     if isinstance(first, SparseRows):
-        rows, which = first.distinct()
-        module = compiled("adhominem.score._rows")
+        rows, which = first.distinct
+        module = _module_in_c()
         if module is not None and second is not first and len(second) <= _COMPILED:
             table = _compiled_products(module, rows, second)
         elif not isinstance(second, SparseRows):
             few = len(second) < _FEW
             table = _with_few(rows, second) if few else _in_blocks(rows, second)
         else:
-            others, which_others = (rows, which) if second is first else second.distinct()
+            others, which_others = (rows, which) if second is first else second.distinct
             table = _sparse_products(rows, others)
             if others is not second:
                 table = table[:, which_others]
@@ -317,7 +322,7 @@ def squares(rows: Rows) -> FloatArray:
     """The squared lengths (rows,)."""
     if not isinstance(rows, SparseRows):
         return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    distinct, which = rows.distinct()
+    distinct, which = rows.distinct
     packed = distinct.packed
     sums = packed.sums(np.square(packed.values, dtype=np.float64))
     return sums if distinct is rows else sums[which]
@@ -335,12 +340,12 @@ def column_means(rows: Rows) -> FloatArray:
 def _compiled_products(module: Any, rows: SparseRows, others: Rows) -> FloatArray:
     """The products (rows, others), computed number by number in C."""
     packed = rows.packed
-    result = np.empty((len(rows), len(others)))
+    result = np.empty((len(packed.begins), len(others)))
     if isinstance(others, SparseRows):
         turned, table = True, others.by_column
     else:
         kept_by_column = others.flags.f_contiguous  # as centres of genres are: no copy is made
-        turned = kept_by_column or len(rows) > _NOT_WORTH_TURNING_IN_C
+        turned = kept_by_column or len(result) > _NOT_WORTH_TURNING_IN_C
         table = np.ascontiguousarray(others.T if turned else others)
         if table.dtype not in (np.float32, np.float64):
             table = table.astype(np.float64)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, pairwise, repeat
 from threading import Lock
 from typing import Any, ClassVar, Protocol
@@ -60,12 +60,16 @@ class Lexicon:
     def __init__(self) -> None:
         self.types: list[str] = []
         self.characters = 0  # of all types, and of `chunks`
-        self.chunks = _new_chunks()  # for a tokenizer
         self._numbers: dict[str, int] = {}
         self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self.types)
+
+    @cached_property
+    def chunks(self) -> Chunks:
+        """The chunks whose tokens are known, for a tokenizer."""
+        return _new_chunks()
 
     def number(self, tokens: Sequence[str]) -> IntArray:
         """(tokens,): the number of each token's type."""
@@ -146,6 +150,19 @@ def _sent(types: str, tokens: npt.NDArray[np.uint32], lengths: IntArray) -> Numb
     return Numbered(lexicon, [row[begin:end] for begin, end in ends])
 
 
+class GrowingTable(Protocol):
+    """A table that rows can be appended to. Views of it that others hold stay valid."""
+
+    size: int  # the number of rows
+
+    @property
+    def rows(self) -> Any:
+        """A view of all rows."""
+
+    def add(self, rows: Any) -> None:
+        """Append rows."""
+
+
 class KeptByType(ABC):
     """Tables of bounded size with a row for each token type; full tables are emptied.
 
@@ -159,8 +176,8 @@ class KeptByType(ABC):
     _MOST_CHARACTERS: ClassVar[int]
     _TYPES_AT_ONCE: ClassVar[int] = 4_096
 
-    def __init__(self) -> None:
-        self._lock = Lock()
+    def __init__(self, *empty_tables: Callable[[], GrowingTable]) -> None:
+        self._lock, self._empty_tables = Lock(), empty_tables
         self._forget()
 
     def _forget(self) -> None:
@@ -168,19 +185,14 @@ class KeptByType(ABC):
         self._characters = 0  # of all known types
         # For each lexicon the rows (types,) of its types, -1 if not yet known.
         self._rows: WeakKeyDictionary[Lexicon, IntArray] = WeakKeyDictionary()
-        self._clear()
+        self._tables = [empty() for empty in self._empty_tables]
 
     @abstractmethod
-    def _clear(self) -> None:
-        """Make new tables without rows."""
+    def _new_rows(self, types: list[str]) -> Sequence[Any]:
+        """What to append to each of the tables for some types."""
 
-    @abstractmethod
-    def _add(self, types: list[str]) -> None:
-        """Add the rows of some types to the tables."""
-
-    @contextmanager
-    def _rows_of(self, lexicon: Lexicon, numbers: IntArray) -> Iterator[IntArray]:
-        """A context with the row (tokens,) of each token, in which the tables stay as they are."""
+    def _rows_of(self, lexicon: Lexicon, numbers: IntArray) -> tuple[IntArray, list[Any]]:
+        """The row (tokens,) of each token, and the tables with these rows, which stay valid."""
         with self._lock:
             rows = self._rows.get(lexicon)
             if rows is None or len(rows) < len(lexicon):
@@ -195,9 +207,10 @@ class KeptByType(ABC):
                 if lexicon not in self._rows:  # the tables were emptied
                     self._learn(lexicon, np.unique(numbers), rows)
                 of_tokens = rows[numbers]
-            yield of_tokens
+            tables = [table.rows for table in self._tables]
             if not self._has_room(0, 0):  # this batch alone has more than the tables may hold
                 self._forget()
+            return of_tokens, tables
 
     def _learn(self, lexicon: Lexicon, missing: IntArray, rows: IntArray) -> None:
         """Add the rows of missing types, or empty the tables if there is no room."""
@@ -211,7 +224,9 @@ class KeptByType(ABC):
         if new:
             first = len(self._known)
             for at in range(0, len(new), self._TYPES_AT_ONCE):
-                self._add(new[at : at + self._TYPES_AT_ONCE])
+                added = self._new_rows(new[at : at + self._TYPES_AT_ONCE])
+                for table, of_types in zip(self._tables, added, strict=True):
+                    table.add(of_types)
             self._known.update(zip(new, range(first, first + len(new)), strict=True))
             self._characters += characters
         rows[missing] = [self._known[token] for token in types]
@@ -223,13 +238,13 @@ class KeptByType(ABC):
 
 
 class Growing:
-    """An array that rows can be appended to. Views of it that others hold stay valid."""
+    """A `GrowingTable` that is an array."""
 
     def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
         self._array = np.empty((1 << 10, *shape), dtype)
         self.size = 0
 
-    def add(self, rows: npt.NDArray[Any] | Sequence[Any]) -> None:
+    def add(self, rows: npt.NDArray[Any]) -> None:
         last = self.size + len(rows)
         if last > len(self._array):
             size = max(last, 2 * len(self._array))

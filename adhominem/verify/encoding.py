@@ -149,7 +149,7 @@ class EnsembleEncoder:
             self.kept.keep(chosen, parts[-1])
             on_documents(len(chosen))
         if len(new) < len(firsts):  # each in its place, new or not
-            fresh = iter([lev[at : at + 1] for lev in parts for at in range(len(lev))])
+            fresh = chain.from_iterable([levs.one_by_one() for levs in parts])
             parts = [next(fresh) if lev is None else lev for lev in there.values()]
         on_documents(len(texts) - len(new))
         levs = joined(parts)

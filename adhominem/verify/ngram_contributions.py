@@ -17,7 +17,7 @@ profile. Only n-grams that occur are considered, not what both sides avoid.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -205,7 +205,11 @@ def explain_ngrams(comparison: ComparedSides) -> tuple[tuple[NgramContribution, 
         texts, weighed.profile.table, weighed.columns, contributions, name_like, _CANDIDATES
     )
     groups.sort(key=lambda members: -abs(contributions[members].sum()))
-    habits = tuple(_habit(weighed, members) for members in groups[:_SHOWN])
+    listed_groups = groups[:_SHOWN]
+    members = list(chain.from_iterable(listed_groups))
+    names_of = weighed.profile.table.ngrams(weighed.columns[members])
+    ngrams = dict(zip(members, names_of, strict=True))
+    habits = tuple(_habit(weighed, members, ngrams) for members in listed_groups)
     tokens = (token for text in texts for token in text.tokens)
     names = Counter(token for token, is_name in zip(tokens, name_like, strict=True) if is_name)
     listed = sum(habit.contribution for habit in habits)
@@ -239,7 +243,7 @@ def strongest_groups(
     left = np.flatnonzero(~named)
     strongest = left[np.argsort(-np.abs(contributions[left]), kind="stable")[:most]]
 
-    ngrams = {at: table.ngram(int(columns[at])) for at in strongest.tolist()}
+    ngrams = dict(zip(strongest.tolist(), table.ngrams(columns[strongest]), strict=True))
 
     def telling(at: int) -> tuple[int, bool]:
         return letters(ngrams[at]), ngrams[at].channel == 1
@@ -277,11 +281,12 @@ def _squares(profile: NgramMember, columns: IntArray, usual: FloatArray) -> Floa
     return np.asarray(np.square(sides).sum(axis=0) / max(whole, 1e-300))
 
 
-def _habit(weighed: WeighedNgrams, members: list[int]) -> NgramContribution:
+def _habit(
+    weighed: WeighedNgrams, members: list[int], ngrams: Mapping[int, Ngram]
+) -> NgramContribution:
     """The joint contribution of n-grams in the same places, named after the first."""
     profile, usual, contributions = weighed.profile, weighed.usual, weighed.contributions
     first, *others = members
-    ngrams = {at: profile.table.ngram(int(weighed.columns[at])) for at in members}
     ngram, column = ngrams[first], weighed.columns[first]
     counts, sizes = [0, 0], [0, 0]
     expected = 0.0

@@ -109,9 +109,14 @@ class ComparedSides:
         A passage is what a window adds to those before it. The windows are those of the first
         network among the members.
         """
+        return self._passages[text]
+
+    @cached_property
+    def _passages(self) -> dict[ComparedText, IntArray]:
         networks = [member.windows for member in self.members if member.windows is not None]
         windows = networks[0] if networks else WindowOptions()
-        return spread_starts(len(text.tokens(self.lead).numbers), windows)
+        lengths = {text: len(text.tokens(self.lead).numbers) for text in self.texts}
+        return {text: spread_starts(length, windows) for text, length in lengths.items()}
 
     def vary(self, text: ComparedText, times: IntArray) -> Array32:
         """The LEVs (variants, lev_size) of a text with some passages left out or repeated.

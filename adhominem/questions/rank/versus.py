@@ -132,7 +132,8 @@ def _ngrams(first: WeighedNgrams | None, second: WeighedNgrams | None) -> tuple[
     table = first.profile.table
     name_like = name_tokens(texts, table.tokens)
     groups, _ = strongest_groups(texts, table, columns, difference, name_like, _STRONGEST)
-    ngrams = {at: table.ngram(int(columns[at])) for members in groups for at in members[:1]}
+    firsts = [members[0] for members in groups]
+    ngrams = dict(zip(firsts, table.ngrams(columns[firsts]), strict=True))
     totals = [float(difference[members].sum()) for members in groups]
     order = sorted(range(len(groups)), key=lambda at: -abs(totals[at]))
     chosen = [at for at in order if totals[at] > 0][:_SHOWN]
