@@ -122,7 +122,10 @@ def pdf_of(report: AnyReport) -> bytes:
 def _built(report: AnyReport, pages: int | None) -> tuple[int, bytes]:
     data = io.BytesIO()
     document = _Pages(data, report, pages)
-    document.build(list(_story(report)))
+    story = list(_story(report))
+    while isinstance(story[-1], platypus.Spacer):  # below a full page, it would begin an empty one
+        del story[-1]
+    document.build(story)
     return document.page, data.getvalue()
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from adhominem.questions.question import Page, Table
 from adhominem.questions.search.link import NOT_A_VERDICT as NO_LINK_IS_A_VERDICT
-from adhominem.questions.search.link import Links
+from adhominem.questions.search.link import Link, Links
 from adhominem.questions.search.search import NOT_A_VERDICT, Hit, Searched, SearchResult
 from adhominem.render.summary import signed
 from adhominem.render.templates import asset
+from adhominem.score.decision import NONE as NO_SUPPORT
 from adhominem.score.decision import show_probability
 from adhominem.verify.cautions import listed
 
@@ -34,10 +35,16 @@ def _hit_row(hit: Hit) -> list[str]:
         hit.author or "–",
         f"{hit.words:,}",
         signed(hit.log10_bayes_factor) + "*" * hit.at_bound,  # nothing stronger can be said
-        hit.verbal,
+        _support(hit),
         "–" if probability is None else show_probability(probability),
         "–" if false is None else _expected(false),
     ]
+
+
+def _support(evidence: Hit | Link) -> str:
+    """The words of the scale; they have no sign of their own."""
+    is_against = evidence.log10_bayes_factor < 0 and evidence.verbal != NO_SUPPORT
+    return evidence.verbal + " against" * is_against
 
 
 def _expected(number: float) -> str:
@@ -131,7 +138,7 @@ def _link_table(links: Links) -> Table:
                 link.second,
                 f"{link.first_texts:,} and {link.second_texts:,}",
                 signed(link.log10_bayes_factor) + "*" * link.at_bound,
-                link.verbal,
+                _support(link),
                 f"{link.expected_false_share:.1%}",
             ]
             for link in links.links
