@@ -47,7 +47,7 @@ EXAMPLE_TEXTS = {  # by their writers
 }
 EXAMPLES = {
     "one-writer": ("margery-garden", "margery-railway"),
-    "two-writers": ("margery-railway", "dez-landlord"),
+    "two-writers": ("margery-library", "silas-ferry"),
 }
 
 

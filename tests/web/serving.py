@@ -18,7 +18,7 @@ from adhominem.web.service import Service
 
 GARDEN, RAILWAY = map(example_text, EXAMPLES["one-writer"])
 BICYCLE = example_text("dez-bicycle")  # of another genre than the first two: no statement
-LANDLORD = example_text(EXAMPLES["two-writers"][1])
+FERRY = example_text(EXAMPLES["two-writers"][1])
 SECRET = "Xylophonequartz"  # a word that no log may hold
 POPULATION = [f"{text} {number}" for number in range(3) for text in (RAILWAY, BICYCLE)]
 

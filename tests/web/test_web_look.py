@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from serving import BICYCLE, GARDEN, LANDLORD, RAILWAY, open_service, running
+from serving import BICYCLE, FERRY, GARDEN, RAILWAY, open_service, running
 from test_web_page import DESKTOP, LONG, PHONE, done, fits
 
 playwright_api = pytest.importorskip("playwright.sync_api")
@@ -16,7 +16,7 @@ expect = playwright_api.expect
 
 LAPTOP = {"width": 1280, "height": 720}
 TABS = {  # and what the answer to the example says
-    "": "the two sides seem to be of two genres",
+    "": "a different person wrote each side",
     "rank": "Moderate support for Margery",
     "roll": "Margery 52%, Dez 48%; 1 change was found",
     "cluster": "6 texts, 2 authors",
@@ -170,12 +170,12 @@ def test_a_history_is_kept_if_it_is_wanted_and_erased_at_a_word(page: Any, url: 
     page.click("#submit")
     done(page)
     page.reload()
-    page.fill("#first-text", LANDLORD)
+    page.fill("#first-text", FERRY)
     page.fill("#second-text", RAILWAY)
     page.uncheck("#explain")
     page.click("#submit")
     done(page)
-    expect(page.locator("#result")).to_contain_text("No statement is made")
+    expect(page.locator("#result")).to_contain_text("No support to speak of")
     page.get_by_text("History of this session").click()
     kept = page.locator("#history-list button")
     expect(kept).to_have_count(2)

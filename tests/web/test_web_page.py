@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import BICYCLE, GARDEN, LANDLORD, POPULATION, RAILWAY, docx, open_service, running
+from serving import BICYCLE, FERRY, GARDEN, POPULATION, RAILWAY, docx, open_service, running
 
 from adhominem.web.guard import Access
 from adhominem.web.service import Service
@@ -303,7 +303,7 @@ def test_the_keyboard_is_enough(page: Any) -> None:
         if visited[-1] == "texts by two writers":
             break
     page.keyboard.press("Enter")
-    expect(page.locator("#second-text")).to_have_value(LANDLORD)
+    expect(page.locator("#second-text")).to_have_value(FERRY)
     assert focused(page) == "submit"
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Space")
