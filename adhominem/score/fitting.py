@@ -31,7 +31,7 @@ _STEP = 0.01  # of the search for the bounds, in decades
 _PRIOR = 2e-4  # how strongly parameters are held to where they start
 _DIFFERENCE = 1e-3  # by which a parameter is changed, to see what it does
 _ROUNDS = 12
-_ROUNDS_MORE = 1  # from parameters that were fitted to nearly the same cases
+_ROUNDS_MORE = 3  # from parameters that were fitted to nearly the same cases
 _CONVERGED = 2e-4  # of the loss
 _LONGEST = 1.0  # step of a parameter in one round
 _ONE_GENRE = 20.0  # prior odds that two sides that somebody compares are of one genre
@@ -125,8 +125,8 @@ def fit(
     Fisher scoring: each round treats the log Bayes factors as linear in the parameters, with
     derivatives from finite differences, which makes it a step of logistic regression. A weak
     penalty holds the parameters near `start`. The search may `begin` at parameters that were fitted
-    to the same cases with nearly the same weights: then it is a single step, whose derivatives are
-    kept in `memory` for other weights.
+    to the same cases with nearly the same weights: then a few steps do, and the derivatives of the
+    first are kept in `memory` for other weights.
     """
     fitting = _Objective(batches, weights, start, {} if memory is None else memory)
     origin = fitting.pack(start)

@@ -229,7 +229,7 @@ def test_a_model_that_changes_while_it_is_read_is_read_as_one(
     writing.replace_files(new, written["genres"])
     states = {model_hash(mixed_folder), model_hash(new)}
     real = files.read_files
-    for number in range(30):  # of files that are read before the model changes
+    for number in range(25):  # of files that are read before the model changes
         folder = Path(copytree(mixed_folder, tmp_path / f"{number}"))
         left = [number]
 

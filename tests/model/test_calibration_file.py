@@ -116,7 +116,7 @@ def test_what_is_missing_is_an_error(name: str, tmp_path: Path) -> None:
 
 def test_a_calibration_of_an_earlier_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "calibration.json").write_text('{"format": 6}', "utf-8")
-    with pytest.raises(ModelError, match=r"has the format 6; this version reads 7.*calibrate"):
+    with pytest.raises(ModelError, match=r"has the format 6; this version reads 8.*calibrate"):
         read_parameters(tmp_path)
 
 

@@ -19,7 +19,7 @@ from adhominem.model.layout import STYLES
 from adhominem.model.member import read_genres
 from adhominem.model.writing import write_genres
 from adhominem.score.genres import Genres
-from adhominem.score.members import GenreMember
+from adhominem.score.members import GenreMember, evidence_of
 from adhominem.score.products import MemberTexts, PopulationPart
 from adhominem.score.three_level import Evidence
 
@@ -55,7 +55,8 @@ def test_genres_that_were_written_score_as_before(size: int, scale: float, tmp_p
     texts = MemberTexts(levs[:20], np.full(20, 6.5))
     for population in (None, PopulationPart.of(levs[20:], np.full(20, 6.0))):
         expected, made = (
-            GenreMember(one).evidence(texts, first, second, population) for one in (genres, again)
+            evidence_of([member], [member.pairs(texts, first, second, population)], 1.0)[0]
+            for member in (GenreMember(genres), GenreMember(again))
         )
         assert np.ptp(expected.log_bayes_factor) > 1
         for name in (field.name for field in fields(Evidence)):

@@ -24,7 +24,7 @@ from adhominem.model.calibration import read_validation
 from adhominem.model.folder import member_folders, model_folder
 from adhominem.model.member import read_genres
 from adhominem.model.writing import trained_on
-from adhominem.score.members import GenreMember
+from adhominem.score.members import GenreMember, evidence_of
 from adhominem.score.products import MemberTexts
 from adhominem.text.corpus import Labels, PackedCorpus
 from adhominem.training.ensemble import whole_authors
@@ -203,11 +203,8 @@ def test_before_it_is_calibrated_the_mean_of_probabilities_decides(both: Path) -
     levs = verifier.encode(TEXTS)
     factors = verifier.score(levs[0::2], levs[1::2])
     for at in range(6):
-        said = []
-        for member in map(load, member_folders(both)):
-            first, second = (member.encode([text]) for text in TEXTS[2 * at : 2 * at + 2])
-            said.append(float(member.score(first, second)[0]))
-        probability = np.mean(1 / (1 + np.exp(-np.array(said))))
+        scores = verifier.scorer.scores(levs[2 * at : 2 * at + 1], levs[2 * at + 1 : 2 * at + 2])
+        probability = np.mean(1 / (1 + np.exp(-np.array(scores.members))))
         assert factors[at] == pytest.approx(np.log(probability / (1 - probability)), abs=1e-3)
     assert np.ptp(factors) > 0.1
 
@@ -221,7 +218,7 @@ def test_once_calibrated_the_members_are_added_up_and_kept_within_bounds(calibra
     factors = verifier.scorer(levs[0::2], levs[1::2])
     conditions = verifier.scorer.conditions(levs[0::2], levs[1::2])
     for at in range(6):
-        said = 0.0
+        taken = []
         columns = [verifier.scorer.columns(levs[text : text + 1]) for text in (2 * at, 2 * at + 1)]
         log_tokens = np.asarray(levs)[2 * at : 2 * at + 2, -1].astype(np.float64)
         numbers = np.array([[0]]), np.array([[1]])
@@ -229,7 +226,10 @@ def test_once_calibrated_the_members_are_added_up_and_kept_within_bounds(calibra
             assert isinstance(member, GenreMember)
             assert member.levels in calibration.members
             texts = MemberTexts(joined([first, second]), log_tokens)
-            said += member.evidence(texts, *numbers, None).log_bayes_factor[0]
+            taken.append(member.pairs(texts, *numbers, None))
+        odds = calibration.weights.unknown_log_odds
+        evidence = evidence_of(verifier.scorer.members, taken, odds)
+        said = sum(float(one.log_bayes_factor[0]) for one in evidence)
         free = said + calibration.weights.constant
         assert factors.unbounded[at] == pytest.approx(free, abs=1e-3)
         lower, upper = calibration.limits(conditions)[:, at]
