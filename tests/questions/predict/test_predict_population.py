@@ -102,7 +102,6 @@ def test_verify_with_a_population_says_what_python_says(model: Path, tmp_path: P
         without.log10_bayes_factor, abs=1e-6
     )
     assert without.population is None
-    assert abs(without.log_bayes_factor - expected.log_bayes_factor) > 1e-3
     levs = verifier.encode([one, two])
     by_hand = verifier.score(levs[:1], levs[1:], population)
     assert expected.log_bayes_factor == pytest.approx(by_hand[0], abs=1e-6)
