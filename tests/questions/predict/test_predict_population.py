@@ -103,6 +103,11 @@ def test_verify_with_a_population_says_what_python_says(model: Path, tmp_path: P
     )
     assert without.population is None
     levs = verifier.encode([one, two])
+    totals = [
+        float(verifier.scorer.scores(levs[:1], levs[1:], used).total[0])
+        for used in (population, None)
+    ]
+    assert abs(totals[0] - totals[1]) > 1e-3  # the evidence changes, whether or not it fits
     by_hand = verifier.score(levs[:1], levs[1:], population)
     assert expected.log_bayes_factor == pytest.approx(by_hand[0], abs=1e-6)
 
