@@ -56,20 +56,31 @@ def prepare(
     show_default=True,
     metavar="TRAIN DEV TEST",
 )
+@opt.choice(
+    "--by",
+    ["author", "pairs"],
+    "What a part gets: whole authors, or pairs of a PAN set (as in the paper).",
+    default="author",
+)
 @opt.flag("--topic-disjoint", "No topic in two parts (as in PAN 2021).")
 @opt.seed
 @opt.runs_job
 def split(
     job: opt.Job, /, corpora: tuple[str, ...], output: Path, as_json: bool, **options: Any
 ) -> None:
-    """Split texts by author into train, dev and test.
+    """Split texts, or pairs, into train, dev and test.
 
     Every author is in one part alone, whatever the order of the files. Texts that
     stand in two parts under two names, whole or for the most part, are taken out of
     the earlier part. OUTPUT gets train/, dev/, test/ and manifest.json.
 
+    With `--by pairs`, SOURCES is one set of PAN 2020 or 2021, whose truth names the
+    authors. The pairs of dev and test stay as they are; train gets the texts of all
+    other pairs, each once, without those of dev and test.
+
     \b
         adhominem split letters.jsonl -o split --shares 0.9 0.1 0
+        adhominem split pan20-small.jsonl -o split --by pairs --shares 0.9 0.1 0
     """
     from adhominem.cli.terminal import print_result, print_table, say
     from adhominem.pairs.split import SplitOptions, split
@@ -78,7 +89,8 @@ def split(
     if as_json:
         print_result(report)
         return
-    print_table(f"{output}: pairs of one epoch", *report.table())
+    pairs = "pairs" if report.options.by == "pairs" else "pairs of one epoch"
+    print_table(f"{output}: {pairs}", *report.table())
     for line in report.remarks():
         say(line)
 

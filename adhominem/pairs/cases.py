@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -23,6 +24,7 @@ from adhominem.errors import InputError, OptionError
 from adhominem.paper.sampling import DrawnPairs, PairOptions, draw_epoch, why_no_pairs
 from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.files import Document
+from adhominem.text.pan import Pair
 from adhominem.text.readers import Corpora, Watch, check_names, reading, unwatched
 from adhominem.text.writing import write_folder, write_whole
 
@@ -107,21 +109,36 @@ def _write(folder: Path, pairs: DrawnPairs, labels: Labels, text_of: Callable[[i
         index = labels.topic[document]
         return "" if index == UNKNOWN_LABEL else labels.topic_names[index]
 
+    def document(at: int) -> Document:
+        author = labels.author_names[labels.author[at]]
+        return Document(text=text_of(at), author=author, topic=topic_of(at))
+
     width = len(str(len(pairs) - 1))
+    with pair_writer(folder) as write:
+        columns = (pairs.first.tolist(), pairs.second.tolist(), pairs.same_author.tolist())
+        for number, (first, second, same) in enumerate(zip(*columns, strict=True)):
+            id = f"{labels.corpus_names[labels.corpus[first]]}-{number:0{width}}"
+            write(Pair(id=id, first=document(first), second=document(second), same_author=same))
+
+
+@contextmanager
+def pair_writer(folder: Path) -> Iterator[Callable[[Pair], None]]:
+    """A function that writes pair after pair to FOLDER/pairs.jsonl and FOLDER/truth.jsonl."""
     with (
         write_whole(folder / "pairs.jsonl") as pair_file,
         write_whole(folder / "truth.jsonl") as truth_file,
     ):
-        columns = (pairs.first.tolist(), pairs.second.tolist(), pairs.same_author.tolist())
-        for number, (first, second, same) in enumerate(zip(*columns, strict=True)):
-            id = f"{labels.corpus_names[labels.corpus[first]]}-{number:0{width}}"
-            both = (first, second)
-            authors = [labels.author_names[labels.author[document]] for document in both]
-            fandoms, texts = list(map(topic_of, both)), list(map(text_of, both))
-            row = {"id": id, "fandoms": fandoms, "pair": texts}
-            truth = {"id": id, "same": same, "authors": authors}
+
+        def write(pair: Pair) -> None:
+            both = (pair.first, pair.second)
+            fandoms, texts = [text.topic for text in both], [text.text for text in both]
+            row = {"id": pair.id, "fandoms": fandoms, "pair": texts}
+            authors = [text.author for text in both]
+            truth = {"id": pair.id, "same": pair.same_author, "authors": authors}
             pair_file.write(json.dumps(row, ensure_ascii=False) + "\n")
             truth_file.write(json.dumps(truth, ensure_ascii=False) + "\n")
+
+        yield write
 
 
 # Cases

@@ -1,15 +1,18 @@
-"""Split a corpus by author into train, dev and test, with nothing of one in another.
+"""Split a corpus by author, or PAN's pairs, into train, dev and test; no text is in two parts.
 
-An author's part is decided by a hash of seed and name, independent of the order of
-the files. The documents are read twice, first for their labels and hashes and then
-to be copied; in between, texts that are in two parts under two names are removed
-from the earlier one.
+An author's part is decided by a hash of seed and name, a pair's by one of seed and id,
+independent of the order of the files. The documents are read twice, first for their labels and
+hashes and then to be copied; in between, texts that are in two parts are removed from the earlier
+one. Only hashes are kept in memory, no texts.
+
+By pairs, as in the paper, dev and test keep PAN's pairs as they are, and may share authors (and
+with one another, texts). Train gets the texts of the other pairs.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -20,13 +23,15 @@ from typing import Annotated, TextIO
 import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, IntArray
-from adhominem.errors import InputError, OptionError
+from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.pairs.cases import pair_writer
 from adhominem.pairs.passages import Duplicate, Fingerprint, find_duplicates, fingerprint
 from adhominem.paper.sampling import draw_epoch
-from adhominem.records import Options, Seed, Share, Within, with_schema
+from adhominem.records import OneOf, Options, Seed, Share, Within, with_schema
 from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.files import Document, digest_of
-from adhominem.text.readers import Corpora, Source, Watch, check_names, reading, unwatched
+from adhominem.text.pan import Pair, find_truth
+from adhominem.text.readers import Corpora, Layout, Source, Watch, check_names, reading, unwatched
 from adhominem.text.writing import write_folder, write_whole
 
 PARTS = ("train", "dev", "test")
@@ -35,8 +40,12 @@ NO_PART = -1  # a document that was left out
 
 @dataclass(frozen=True, kw_only=True)
 class SplitOptions(Options):
-    """`shares` of the documents for train, dev and test; `topic_disjoint` is PAN 2021's setting."""
+    """`shares` of the documents, or pairs, for train, dev and test.
 
+    `by` author is an open set, `by` pairs the paper's; `topic_disjoint` is PAN 2021's setting.
+    """
+
+    by: Annotated[str, OneOf("author", "pairs")] = "author"
     shares: tuple[Share, Share, Share] = (0.8, 0.1, 0.1)
     topic_disjoint: bool = False
     duplicate_share: Annotated[float, Within(above=0, at_most=1)] = 0.5
@@ -46,6 +55,8 @@ class SplitOptions(Options):
         super().__post_init__()
         if abs(sum(self.shares) - 1) > 1e-6:
             raise OptionError(f"the shares are {self.shares}; expected three that add up to 1")
+        if self.by == "pairs" and self.topic_disjoint:
+            raise OptionError("pairs have two topics; expected topic_disjoint with by=author alone")
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,7 @@ class PartCounts:
     authors: int
     documents: int
     words: int
-    same_author_pairs: int  # in one draw of the paper's algorithms
+    same_author_pairs: int  # in one draw of the paper's algorithms; by pairs, PAN's own
     different_author_pairs: int
     sha256: str  # of all documents, independent of the order of the files
 
@@ -74,6 +85,8 @@ class SplitReport:
     removed_duplicates: list[dict[str, object]]
     documents_left_out_for_topic: int
     duplicates_within_a_side_under_two_names: int
+    train_pairs_that_lost_texts: int = 0  # by pairs
+    doubts: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
     def table(self) -> tuple[list[str], list[list[str | int]]]:
@@ -93,13 +106,10 @@ class SplitReport:
         """Remarks on what was left out and what is in doubt."""
         remarks = (
             (len(self.removed_duplicates), "copies of a text in a later part were taken out"),
+            (self.train_pairs_that_lost_texts, "of the train pairs lost a text, or both, by that"),
             (self.documents_left_out_for_topic, "documents were left out to keep topics apart"),
-            (
-                self.duplicates_within_a_side_under_two_names,
-                "texts stand in one part twice, under two names: their labels are in doubt",
-            ),
         )
-        return [f"{count:,} {what}" for count, what in remarks if count]
+        return [f"{count:,} {what}" for count, what in remarks if count] + self.doubts
 
 
 @dataclass
@@ -112,12 +122,23 @@ class _Survey:
     digests: list[bytes] = field(default_factory=list)
     fingerprints: list[Fingerprint] = field(default_factory=list)
 
-    def add(self, document: Document, corpus: str) -> None:
+    pairs: list[tuple[str, bool]] = field(default_factory=list)  # by pairs: id, same author
+    without_fandoms: list[str] = field(default_factory=list)  # the places of these pairs
+
+    def add(self, document: Document, corpus: str, *, whole: bool = False) -> None:
         self.labels.add(document, corpus)
         self.ids.append(document.id)
         self.words.append(len(document.text.split()))
         self.digests.append(digest_of(json.dumps(asdict(document), sort_keys=True)))
-        self.fingerprints.append(fingerprint(document.text))
+        self.fingerprints.append(fingerprint(document.text, whole=whole))
+
+    def add_pair(self, pair: Pair, corpus: str) -> None:
+        """Add both documents of pair i, as 2i and 2i + 1; only whole copies of them will count."""
+        self.pairs.append((pair.id, bool(pair.same_author)))
+        for document in (pair.first, pair.second):
+            self.add(document, corpus, whole=True)
+        if not (pair.first.topic and pair.second.topic):
+            self.without_fandoms.append(":".join(map(str, pair.place or ())))
 
 
 def split(
@@ -128,46 +149,99 @@ def split(
     skipped: list[InputError] | None = None,
     watch: Watch = unwatched,
 ) -> SplitReport:
-    """Write OUTPUT/{train,dev,test}/CORPUS.jsonl.zst and OUTPUT/manifest.json."""
+    """Write OUTPUT/{train,dev,test}/CORPUS.jsonl.zst and OUTPUT/manifest.json.
+
+    By pairs, dev and test are in PAN's format: OUTPUT/dev/pairs.jsonl with its truth.jsonl.
+    """
     options = options or SplitOptions()
     with (
         reading(corpora, "splitting", watch, times=2) as sources,
         write_folder(Path(output)) as folder,  # before anything is read: it may refuse
     ):
         check_names(sources)
-        survey = _Survey()
-        for source in sources:
-            for document in source.documents(skipped=skipped):
-                survey.add(document, source.name)
+        survey, by_pairs = _Survey(), options.by == "pairs"
+        if by_pairs:
+            for pair in _pair_set(sources).pairs(skipped=skipped):
+                survey.add_pair(pair, sources[0].name)
+        else:
+            for source in sources:
+                for document in source.documents(skipped=skipped):
+                    survey.add(document, source.name)
         labels = survey.labels.labels()
-        parts = assign_parts(labels, options)
+        pair_parts = _parts_of_pairs(survey, options)  # (pairs,)
+        parts = np.repeat(pair_parts, 2) if by_pairs else assign_parts(labels, options)
         left_out = int((parts == NO_PART).sum())
         duplicates = find_duplicates(survey.fingerprints, options.duplicate_share)
         cluster = _clusters(len(parts), duplicates)
-        removed = _remove_across(parts, cluster, duplicates)
+        removed = _remove_across(parts, cluster, duplicates, 1 if by_pairs else len(PARTS))
+        two_names = _under_two_names(parts, labels, cluster)
+        if by_pairs:
+            _keep_once(parts, labels, cluster)
+            _check_parts(parts, options, f"{len(survey.pairs)} pairs", "pairs")
+        same_author = np.array([same for _, same in survey.pairs], dtype=bool)  # (pairs,)
         count = partial(_count, labels=labels, survey=survey, seed=options.seed)
+        within = {corpus: labels.corpus == at for at, corpus in enumerate(labels.corpus_names)}
         counts: dict[str, dict[str, PartCounts]] = {}
+        totals: dict[str, PartCounts] = {}
         for part, name in enumerate(PARTS):
-            within = {corpus: labels.corpus == at for at, corpus in enumerate(labels.corpus_names)}
+            of_pairs = same_author[pair_parts == part] if by_pairs else None
             counts[name] = {
-                corpus: count((parts == part) & in_it) for corpus, in_it in within.items()
+                corpus: count((parts == part) & in_it, same_author=of_pairs)
+                for corpus, in_it in within.items()
             }
+            totals[name] = count(parts == part, same_author=of_pairs)
         report = SplitReport(
             options,
             counts,
-            {name: count(parts == part) for part, name in enumerate(PARTS)},
+            totals,
             [
                 {"id": survey.ids[gone], "duplicate_of": survey.ids[kept], "share": share}
                 for gone, kept, share in removed
             ],
             left_out,
-            _count_two_names(parts, labels, cluster),
+            len(two_names),
+            len({gone // 2 for gone, _, _ in removed}) if by_pairs else 0,
+            _doubts(survey, two_names, cluster),
             [str(error) for error in skipped or ()],
         )
-        _copy(sources, folder, parts)
+        if by_pairs:
+            _copy_pairs(sources[0], folder, pair_parts, parts == 0)
+        else:
+            _copy(sources, folder, parts)
         with write_whole(folder / "manifest.json") as file:
             file.write(json.dumps(with_schema(report), indent=2, ensure_ascii=False) + "\n")
     return report
+
+
+def _pair_set(sources: Sequence[Source]) -> Source:
+    """The one PAN set to split by pairs, which must have a truth."""
+    source = sources[0]
+    if len(sources) > 1 or source.layout is not Layout.PAIRS:
+        what = f"{len(sources)} corpora" if len(sources) > 1 else source.layout.value
+        raise OptionError(
+            f"a split by pairs takes one set of PAN 2020 or 2021, not {what}; give its file of "
+            "pairs, or split by author"
+        )
+    if find_truth(source.path) is None:
+        problem = "no truth is beside these pairs; expected truth.jsonl, or NAME-truth.jsonl"
+        raise NotFoundError(problem, source.path)
+    return source
+
+
+def shared_texts(corpora: Corpora, others: Corpora, *, watch: Watch = unwatched) -> list[str]:
+    """The ids of the documents in `others`, such as a test set, that are in the corpora, too.
+
+    Texts are compared by hashes of their letters; what cannot be read is passed over.
+    """
+
+    def hashes(corpora: Corpora) -> Iterator[tuple[bytes, str]]:
+        with reading(corpora, "comparing texts", watch) as sources:
+            for source in sources:
+                for text in source.documents(author_required=False, labelled=False, skipped=[]):
+                    yield fingerprint(text.text, whole=True).exact, text.id
+
+    known = {exact for exact, _ in hashes(corpora)}
+    return [id for exact, id in hashes(others) if exact in known]
 
 
 def assign_parts(labels: Labels, options: SplitOptions) -> IntArray:
@@ -202,14 +276,26 @@ def assign_parts(labels: Labels, options: SplitOptions) -> IntArray:
         agree = ~known
         agree[known] = topic_part[labels.topic[known]] == parts[known]
         parts = np.where(agree, parts, NO_PART)
+    topics = f" and {len(labels.topic_names)} topics" if options.topic_disjoint else ""
+    _check_parts(parts, options, f"{len(labels.author_names)} authors{topics}", "authors")
+    return parts
+
+
+def _check_parts(parts: IntArray, options: SplitOptions, all_there_are: str, what: str) -> None:
+    """Raise an error for a part that should have a share, but has no document."""
     for part, (name, share) in enumerate(zip(PARTS, options.shares, strict=True)):
         if share > 0 and not (parts == part).any():
             raise OptionError(
-                f"{len(labels.author_names)} authors"
-                f"{f' and {len(labels.topic_names)} topics' if options.topic_disjoint else ''} "
-                f"are too few to give {name} a share of {share}; add authors, or change --shares"
+                f"{all_there_are} are too few to give {name} a share of {share}; add {what}, or "
+                "change --shares"
             )
-    return parts
+
+
+def _parts_of_pairs(survey: _Survey, options: SplitOptions) -> IntArray:
+    """The part (pairs,) of each pair; the shares come out to the pair."""
+    ids = [id for id, _ in survey.pairs]
+    counts = np.ones(len(ids), dtype=np.int64)
+    return _parts_by_hash(ids, counts, np.array(options.shares), f"{options.seed}/pair")
 
 
 def _home_corpus(labels: Labels) -> IntArray:
@@ -250,9 +336,11 @@ def _clusters(count: int, duplicates: Sequence[Duplicate]) -> IntArray:
 
 
 def _remove_across(
-    parts: IntArray, cluster: IntArray, duplicates: Sequence[Duplicate]
+    parts: IntArray, cluster: IntArray, duplicates: Sequence[Duplicate], losing: int
 ) -> list[tuple[int, int, float | None]]:
     """Remove copies from all parts but the last that has one; return (removed, kept, share).
+
+    Only the first `losing` parts lose texts.
 
     Texts removed from train by mistake cost little, but copies that stay make dev and
     test look better than they are. The share is None for the copy of a copy.
@@ -262,7 +350,8 @@ def _remove_across(
     kept = {int(cluster[index]): index for index in np.flatnonzero(parts == last[cluster])[::-1]}
     share = {(pair.first, pair.second): round(pair.share, 3) for pair in duplicates}
     removed = []
-    for index in np.flatnonzero((parts != NO_PART) & (parts < last[cluster])):
+    earlier = (parts != NO_PART) & (parts < last[cluster]) & (parts < losing)
+    for index in np.flatnonzero(earlier):
         other = kept[int(cluster[index])]
         pair = (int(min(index, other)), int(max(index, other)))
         removed.append((int(index), int(other), share.get(pair)))
@@ -270,24 +359,61 @@ def _remove_across(
     return removed
 
 
-def _count_two_names(parts: IntArray, labels: Labels, cluster: IntArray) -> int:
-    """The number of texts that stay in one part under two names, with labels in doubt."""
-    here = parts != NO_PART
+def _under_two_names(parts: IntArray, labels: Labels, cluster: IntArray) -> IntArray:
+    """The texts that stay in one part under two names, with labels in doubt: their first places."""
+    here = np.flatnonzero(parts != NO_PART)
     names = np.unique(np.stack([cluster[here], labels.author[here]], axis=1), axis=0)
-    return int((np.bincount(names[:, 0]) > 1).sum())
+    clusters, firsts = np.unique(cluster[here], return_index=True)
+    return np.sort(here[firsts[np.bincount(names[:, 0])[clusters] > 1]])
 
 
-def _count(chosen: BoolArray, labels: Labels, survey: _Survey, seed: int) -> PartCounts:
-    """The numbers of authors, documents, words and pairs of some documents, and their hash."""
+def _keep_once(parts: IntArray, labels: Labels, cluster: IntArray) -> None:
+    """Remove all but one of the documents of a part that are one text by one author."""
+    keys = np.stack([parts, cluster, labels.author], axis=1)
+    _, firsts = np.unique(keys, axis=0, return_index=True)
+    parts[np.delete(np.arange(len(parts)), firsts)] = NO_PART
+
+
+def _doubts(survey: _Survey, two_names: IntArray, cluster: IntArray) -> list[str]:
+    """Doubts about the input: how many texts or pairs there are of a sort, and the first."""
+    doubts = []
+    if len(two_names):
+        doubts.append(
+            f"{len(two_names):,} texts stand in one part twice, under two names: their labels are "
+            f"in doubt; the first is '{survey.ids[two_names[0]]}'"
+        )
+    texts = np.sort(cluster[: 2 * len(survey.pairs)].reshape(-1, 2))  # (pairs, 2)
+    _, firsts = np.unique(texts, axis=0, return_index=True)
+    if len(again := np.delete(np.arange(len(texts)), firsts)):
+        doubts.append(
+            f"{len(again):,} pairs have the two texts of a pair with another id; the first is "
+            f"'{survey.pairs[again[0]][0]}'"
+        )
+    if 0 < len(survey.without_fandoms) < len(survey.pairs):
+        doubts.append(
+            f"{len(survey.without_fandoms):,} pairs lack fandoms, which others have, and get no "
+            f"contextual prefix; the first is in {survey.without_fandoms[0]}"
+        )
+    return doubts
+
+
+def _count(
+    chosen: BoolArray, labels: Labels, survey: _Survey, seed: int, same_author: BoolArray | None
+) -> PartCounts:
+    """The numbers of authors, documents, words and pairs of some documents, and their hash.
+
+    `same_author` are the labels (pairs,) of their pairs; without, pairs are drawn.
+    """
     documents = np.flatnonzero(chosen)
-    pairs = draw_epoch(labels.select(documents), seed=seed, epoch=0)
+    if same_author is None:
+        same_author = draw_epoch(labels.select(documents), seed=seed, epoch=0).same_author
     content = b"".join(sorted(survey.digests[index] for index in documents))
     return PartCounts(
         len(np.unique(labels.author[documents])),
         len(documents),
         sum(survey.words[index] for index in documents),
-        pairs.same_author_count,
-        pairs.different_author_count,
+        int(same_author.sum()),
+        int((~same_author).sum()),
         sha256(content).hexdigest(),
     )
 
@@ -307,4 +433,27 @@ def _copy(sources: Sequence[Source], folder: Path, parts: IntArray) -> None:
                 if part not in files:
                     path = folder / PARTS[part] / f"{source.name}.jsonl.zst"
                     files[part] = stack.enter_context(write_whole(path))
-                files[part].write(json.dumps(asdict(document), ensure_ascii=False) + "\n")
+                files[part].write(_line_of(document))
+
+
+def _copy_pairs(source: Source, folder: Path, parts: IntArray, chosen: BoolArray) -> None:
+    """Copy each pair (pairs,) of dev and test, and the chosen documents (documents,) to train."""
+    with ExitStack() as stack:
+        writers = {}
+        for part in np.unique(parts).tolist():
+            (place := folder / PARTS[part]).mkdir()
+            if part:
+                writers[part] = stack.enter_context(pair_writer(place))
+            else:
+                train = stack.enter_context(write_whole(place / f"{source.name}.jsonl.zst"))
+        goes = iter(chosen.tolist())
+        for pair, part in zip(source.pairs(skipped=[]), parts.tolist(), strict=True):
+            if part:
+                writers[part](pair)
+            for document in (pair.first, pair.second):
+                if next(goes):
+                    train.write(_line_of(document))
+
+
+def _line_of(document: Document) -> str:
+    return json.dumps(asdict(document), ensure_ascii=False) + "\n"

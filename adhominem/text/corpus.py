@@ -40,6 +40,8 @@ _DAMAGE = (
 )
 _LARGEST_DESCRIPTION = 2**26  # bytes
 _LARGEST_TABLES = 2**40
+_FEWEST_TOKENS = 10  # of texts that are not equal by chance
+_HEAD = 32  # tokens by which candidates for equal texts are found
 
 _STRINGS = ("ids", "types", *(f"{label}_names" for label in LABELS))
 _TABLES = {
@@ -138,6 +140,35 @@ class PackedCorpus:
         for index in documents:
             np.add.at(counts, self.document(int(index)), 1)
         return counts
+
+    def also_in(self, other: PackedCorpus) -> list[int]:
+        """The documents whose tokens are those of a document in another corpus.
+
+        Documents of few tokens are left out: a "Thank you!" may be anybody's.
+        """
+        numbers = {token_type: number for number, token_type in enumerate(other.types)}
+        theirs = np.array([numbers.get(t, len(numbers)) for t in self.types], dtype=np.int64)
+        heads, other_heads = self._heads(theirs), other._heads(np.arange(len(other.types)))
+        by_head: dict[int, list[int]] = {}
+        for at in np.flatnonzero(np.isin(other_heads, heads)).tolist():
+            by_head.setdefault(int(other_heads[at]), []).append(at)
+        alike = np.isin(heads, other_heads) & (self.lengths >= _FEWEST_TOKENS)  # (documents,)
+        return [
+            at
+            for at in np.flatnonzero(alike).tolist()
+            if any(
+                np.array_equal(theirs[self.document(at)], other.document(candidate))
+                for candidate in by_head[int(heads[at])]
+            )
+        ]
+
+    def _heads(self, numbers: IntArray) -> npt.NDArray[np.uint64]:
+        """A hash (documents,) of each length and first tokens, by the numbers (types,) of types."""
+        hashes = self.lengths.astype(np.uint64)
+        for place in range(_HEAD):  # the last token again where a document is shorter
+            tokens = self.tokens[np.minimum(self.offsets[:-1] + place, self.offsets[1:] - 1)]
+            hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + numbers[tokens].astype(np.uint64)
+        return hashes
 
     @classmethod
     def open(cls, folder: str | Path) -> PackedCorpus:

@@ -105,6 +105,7 @@ def pair_rows(
 ) -> Iterator[Pair | InputError]:
     """Stream PAN 2020/21 pairs from a folder, or from a `pairs.jsonl` with its truth beside it.
 
+    Where all pairs are there and the truth has more, an error at the end names the first of these.
     Without `labelled`, the truth is ignored.
     """
     if os.path.isdir(path):
@@ -123,10 +124,21 @@ def pair_rows(
             yield item
         else:
             labels[item[0]] = item[1:]
-    yield from pairs_in(read_json_lines(path), path, labels if truth else None)
+    left, whole = dict(labels), True
+    for row in pairs_in(read_json_lines(path), path, labels if truth else None):
+        if isinstance(row, Pair):
+            left.pop(row.id, None)
+        else:
+            whole = False  # what is left may be the truth of this pair
+        yield row
+    if left and whole:
+        id, (_, _, line) = next(iter(left.items()))
+        more = f", nor are those of {len(left) - 1:,} further lines" if len(left) > 1 else ""
+        problem = f"'{id}' is not among the pairs{more}; expected the truth of these pairs"
+        yield BrokenLineError(problem, truth, line)
 
 
-Truths = dict[str, tuple[bool, tuple[str, str]]]  # by id: same author, and the two authors
+Truths = dict[str, tuple[bool, tuple[str, str], int]]  # by id: same author, both authors, line
 
 
 def pairs_in(
@@ -143,7 +155,7 @@ def pairs_in(
             if id not in labels:
                 problem = f"the truth has no usable line for the pair '{id}'; expected one"
                 raise MissingFieldError(problem)
-            same_author, authors = labels[id]
+            same_author, authors, _ = labels[id]
         first, second = (
             Document(text=text, author=author, topic=topic, id=f"{id}/{side}")
             for side, text, author, topic in zip(
@@ -156,11 +168,11 @@ def pairs_in(
     return made_of_rows(rows, path, pair)
 
 
-def read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str]] | InputError]:
-    """Stream (id, same author, the two authors) from a `truth.jsonl`; unnamed authors are ""."""
+def read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str], int] | InputError]:
+    """Stream (id, same author, both authors, line) of a `truth.jsonl`; unnamed authors are ""."""
     known: set[str] = set()
 
-    def truth(row: dict[str, Any], _: int) -> tuple[str, bool, tuple[str, str]]:
+    def truth(row: dict[str, Any], line: int) -> tuple[str, bool, tuple[str, str], int]:
         same = _field(row, "same", bool)
         authors = _two_strings(row, "authors") if "authors" in row else ("", "")
         if all(authors) and (authors[0] == authors[1]) != same:
@@ -170,7 +182,7 @@ def read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str]] | Input
         if id in known:
             raise BrokenLineError(f"a second line for the pair '{id}'; expected one")
         known.add(id)
-        return id, same, authors
+        return id, same, authors, line
 
     return made_of_rows(read_json_lines(path), path, truth)
 

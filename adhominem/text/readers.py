@@ -155,6 +155,20 @@ class Source:
                 rows = (self._file_document(file, check) for file in self.files())
         return stop_or_skip(rows, skipped)
 
+    def pairs(self, *, skipped: list[InputError] | None = None) -> Iterator[Pair]:
+        """The pairs of a PAN set whose truth names the authors; errors as in `documents`."""
+
+        def with_authors(row: Pair | InputError) -> Pair | InputError:
+            try:
+                if isinstance(row, Pair):
+                    self._with_author(row.first)
+                    self._with_author(row.second)
+            except InputError as error:
+                return error.at(*row.place or (self.path,))  # type: ignore[union-attr]
+            return row
+
+        return stop_or_skip(map(with_authors, with_unique_ids(pair_rows(self.path))), skipped)
+
     def _with_author(self, document: Document) -> Document:
         """The document, if its author is known."""
         if document.author.strip():

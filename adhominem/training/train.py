@@ -35,6 +35,7 @@ from adhominem.text.writing import check_output, locked, write_folder
 
 # Checked before the first step: the last of them are only needed when all the work is done.
 _LIBRARIES = ("torch", "safetensors", "matplotlib")
+_MOST_NAMED = 3  # texts in an error
 
 
 def any_preset(name: str) -> Config | NgramConfig:
@@ -123,6 +124,14 @@ def _check_data(
             raise OptionError(
                 f"the dev set '{name}' has only one class of pairs, which no score can rank; "
                 "expected some by the same author and some by different authors"
+            )
+        if shared := pairs.also_in(corpus):
+            first = ", ".join(f"'{pairs.ids[at]}'" for at in shared[:_MOST_NAMED])
+            raise OptionError(
+                f"{len(shared):,} of the {len(pairs):,} texts of the dev set '{name}' are training "
+                f"texts, too, which makes its scores too good; the first are {first}. Split PAN's "
+                "pairs with: adhominem split PAIRS -o split --by pairs (and texts without --by); "
+                "then train on split/train"
             )
 
 
