@@ -174,9 +174,10 @@ def split(
         duplicates = find_duplicates(survey.fingerprints, options.duplicate_share)
         cluster = _clusters(len(parts), duplicates)
         removed = _remove_across(parts, cluster, duplicates, 1 if by_pairs else len(PARTS))
-        two_names = _under_two_names(parts, labels, cluster)
+        two_names = _under_two_names(0 * parts if by_pairs else parts, labels, cluster)
+        again = _repeated(parts, labels, cluster)
         if by_pairs:
-            _keep_once(parts, labels, cluster)
+            parts[again] = NO_PART
             _check_parts(parts, options, f"{len(survey.pairs)} pairs", "pairs")
         same_author = np.array([same for _, same in survey.pairs], dtype=bool)  # (pairs,)
         count = partial(_count, labels=labels, survey=survey, seed=options.seed)
@@ -201,7 +202,7 @@ def split(
             left_out,
             len(two_names),
             len({gone // 2 for gone, _, _ in removed}) if by_pairs else 0,
-            _doubts(survey, two_names, cluster),
+            _doubts(survey, two_names, again, cluster),
             [str(error) for error in skipped or ()],
         )
         if by_pairs:
@@ -360,27 +361,34 @@ def _remove_across(
 
 
 def _under_two_names(parts: IntArray, labels: Labels, cluster: IntArray) -> IntArray:
-    """The texts that stay in one part under two names, with labels in doubt: their first places."""
+    """The documents (texts,) that are the first of a text with two authors in one part."""
     here = np.flatnonzero(parts != NO_PART)
     names = np.unique(np.stack([cluster[here], labels.author[here]], axis=1), axis=0)
     clusters, firsts = np.unique(cluster[here], return_index=True)
     return np.sort(here[firsts[np.bincount(names[:, 0])[clusters] > 1]])
 
 
-def _keep_once(parts: IntArray, labels: Labels, cluster: IntArray) -> None:
-    """Remove all but one of the documents of a part that are one text by one author."""
+def _repeated(parts: IntArray, labels: Labels, cluster: IntArray) -> IntArray:
+    """The documents (documents,) that repeat another by their author in their part."""
     keys = np.stack([parts, cluster, labels.author], axis=1)
     _, firsts = np.unique(keys, axis=0, return_index=True)
-    parts[np.delete(np.arange(len(parts)), firsts)] = NO_PART
+    again = parts != NO_PART
+    again[firsts] = False
+    return np.flatnonzero(again)
 
 
-def _doubts(survey: _Survey, two_names: IntArray, cluster: IntArray) -> list[str]:
+def _doubts(survey: _Survey, two_names: IntArray, again: IntArray, cluster: IntArray) -> list[str]:
     """Doubts about the input: how many texts or pairs there are of a sort, and the first."""
     doubts = []
     if len(two_names):
         doubts.append(
-            f"{len(two_names):,} texts stand in one part twice, under two names: their labels are "
-            f"in doubt; the first is '{survey.ids[two_names[0]]}'"
+            f"{len(two_names):,} texts stand there twice, under two names: their labels are in "
+            f"doubt; the first is '{survey.ids[two_names[0]]}'"
+        )
+    if len(again) and not survey.pairs:
+        doubts.append(
+            f"{len(again):,} texts repeat another of their author and part, whole or for the most "
+            f"part; the first is '{survey.ids[again[0]]}'"
         )
     texts = np.sort(cluster[: 2 * len(survey.pairs)].reshape(-1, 2))  # (pairs, 2)
     _, firsts = np.unique(texts, axis=0, return_index=True)

@@ -157,6 +157,18 @@ def test_split_passes_its_options_on(texts: Path, tmp_path: Path) -> None:
     assert report == json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
 
 
+def test_split_by_pairs_takes_what_pairs_has_written(texts: Path, tmp_path: Path) -> None:
+    run("pairs", texts, "-o", tmp_path / "pairs")
+    arguments = ("--by", "pairs", "--shares", 0.8, 0.1, 0.1)
+    result = run("split", tmp_path / "pairs", "-o", tmp_path / "out", *arguments)
+    assert f"{tmp_path / 'out'}: pairs\n" in result.stdout
+    found = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").glob("*/*")}
+    in_pans_format = {
+        f"{part}/{name}.jsonl" for part in ("dev", "test") for name in ("pairs", "truth")
+    }
+    assert found == in_pans_format | {"train/pairs.jsonl.zst"}
+
+
 def test_split_tells_what_it_left_out(texts: Path, tmp_path: Path) -> None:
     arguments = ("--shares", 0.5, 0.3, 0.2, "--topic-disjoint")
     result = run("split", texts, "-o", tmp_path / "out", *arguments)

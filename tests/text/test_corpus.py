@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.text.corpus import LABELS, UNKNOWN_LABEL, LabelCollector, Labels
+from adhominem.text.corpus import LABELS, UNKNOWN_LABEL, LabelCollector, Labels, PackedCorpus
 from adhominem.text.files import Document
 
 names = st.sampled_from(["", "a", "b", "c"])
@@ -79,3 +79,32 @@ def test_an_index_without_a_name_is_refused(kind: str) -> None:
 def test_labels_of_another_number_of_documents_are_refused(kind: str) -> None:
     with pytest.raises(ValueError, match=f"{kind} labels do not fit"):
         replace(THREE, **{kind: np.array([0, 0], dtype=np.int32)})
+
+
+def packed(texts: list[list[str]]) -> PackedCorpus:
+    types = list(dict.fromkeys(token for text in texts for token in text))
+    tokens = [types.index(token) for text in texts for token in text]
+    return PackedCorpus(
+        tokens=np.array(tokens, dtype=np.uint32),
+        offsets=np.cumsum([0, *map(len, texts)]),
+        labels=collect([("a", "", "", "c")] * len(texts)),
+        ids=[str(at) for at in range(len(texts))],
+        types=types,
+        topic_tokens=np.zeros(0, np.uint32),
+        topic_offsets=np.zeros(1, np.int64),
+        description={},
+    )
+
+
+# Texts with the same beginning, often of the same length; 40 tokens are more than a head.
+token_lists = st.tuples(st.sampled_from([0, 8, 40]), st.text("abc", min_size=1, max_size=3)).map(
+    lambda drawn: ["x"] * drawn[0] + list(drawn[1])
+)
+
+
+@given(st.lists(token_lists, min_size=1, max_size=9), st.lists(token_lists, min_size=1, max_size=9))
+def test_texts_of_another_corpus_are_found_by_their_tokens_whatever_their_numbers(
+    ours: list[list[str]], theirs: list[list[str]]
+) -> None:
+    expected = [at for at, text in enumerate(ours) if len(text) >= 10 and text in theirs]
+    assert packed(ours).also_in(packed(theirs)) == expected

@@ -273,6 +273,28 @@ def test_a_bad_truth_line_is_an_error_and_leaves_its_pair_without_an_answer(
     assert good.id == "p2"
 
 
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["p3"], "'p3' is not among the pairs; expected the truth of these pairs"),
+        (["p3", "p4", "p5"], "'p3' is not among the pairs, nor are those of 2 further lines"),
+    ],
+)
+def test_a_truth_with_lines_for_no_pair_is_one_error_at_the_end(
+    tmp_path: Path, more: list[str], message: str
+) -> None:
+    truth = [TRUTH | {"id": id} for id in ("p1", *more, "p2")]
+    path = write_pairs(tmp_path, [PAIR, PAIR | {"id": "p2"}], truth)
+    first, second, error = pair_rows(path)
+    assert isinstance(first, Pair)
+    assert isinstance(second, Pair)
+    assert isinstance(error, BrokenLineError)
+    assert str(error).startswith(f"{tmp_path / 'truth.jsonl'}:2: {message}")
+    assert len(list(pair_rows(path, labelled=False))) == 2
+    broken, _ = pair_rows(write_pairs(tmp_path, ["broken", PAIR | {"id": "p2"}]))
+    assert isinstance(broken, BrokenLineError)  # of which the truth may speak
+
+
 def test_a_folder_without_pairs_says_what_is_missing(tmp_path: Path) -> None:
     error = only_error(pair_rows(tmp_path))
     assert isinstance(error, NotFoundError)

@@ -18,7 +18,7 @@ from conftest import SmallData, SmallRun
 from killed_runs import MOMENTS, train_until
 
 import adhominem
-from adhominem import Config, load, train
+from adhominem import Config, load, prepare, train
 from adhominem.errors import CheckpointError, DivergedError, MissingExtraError, OptionError
 from adhominem.model.folder import read_models, read_scores
 from adhominem.training import train_network as member
@@ -414,6 +414,26 @@ def test_inputs_that_cannot_work_are_refused(
     with pytest.raises(OptionError, match="exists already"):
         train(corpus, {}, tmp_path / "file", config=small_config, device="cpu")
     assert {path.name for path in tmp_path.iterdir()} == {"file"}
+
+
+def test_training_texts_of_a_dev_set_are_refused_with_the_first_of_them(
+    small_data: SmallData, tmp_path: Path
+) -> None:
+    (pairs,) = small_data.dev.values()
+    lines = (small_data.pairs / "pairs.jsonl").read_text().splitlines()[:4]
+    rows = [json.loads(line) for line in lines]
+    copies = [{"author": "new", "text": f" {row['pair'][0]}"} for row in rows]
+    more = "".join(json.dumps(row) + "\n" for row in copies)
+    (tmp_path / "texts.jsonl").write_text(small_data.texts.read_text() + more)
+    leaking = prepare([tmp_path / "texts.jsonl"], tmp_path / "corpus")
+    first = ", ".join(f"'{row['id']}/first'" for row in rows[:3])
+    message = (
+        rf"^4 of the {len(pairs)} texts of the dev set 'dev' are training texts, too.*"
+        rf"the first are {first}\. Split .*adhominem split PAIRS -o split --by pairs"
+    )
+    with pytest.raises(OptionError, match=message):
+        train(leaking, {"dev": pairs}, tmp_path / "model")
+    assert {path.name for path in tmp_path.iterdir()} == {"texts.jsonl", "corpus"}
 
 
 def test_a_library_that_is_missing_is_named_before_any_work(
