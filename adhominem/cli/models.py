@@ -95,7 +95,14 @@ def train(
     ]
     if rows:
         terminal.print_table(f"{trained.model}: dev scores", ["dev set", *measures], rows)
-    terminal.say(f"Written  {trained.model}. Calibrate it next: `adhominem calibrate`")
+    if trained.delta is not None:
+        terminal.say(
+            f"Non-answers within 0.5 ± {trained.delta:g} are best for dev: `predict --delta auto`"
+        )
+    terminal.say(
+        f"Written  {trained.model}. To compare texts by authors that it has never seen, calibrate "
+        "it next: `adhominem calibrate`. For a task with known authors, use it as it is"
+    )
 
 
 @click.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from adhominem.ngrams.table import CHANNELS, NgramTable
 from adhominem.paper.config import Config, EncoderOptions
 from adhominem.paper.runtime import NetworkOutput, Runtime
 from adhominem.paper.two_covariance import TwoCovariance
-from adhominem.records import from_json
+from adhominem.records import Within, from_json
 from adhominem.score.genres import Genres
 from adhominem.score.members import GenreMember, LayerMember, MemberScorer
 from adhominem.text.files import Document
@@ -36,6 +36,7 @@ from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import SPECIAL, Vocabulary, prefix_tokens
 
 FORMAT = 2  # of config.json
+Delta = Annotated[float, Within(at_least=0, below=0.5)]
 _MOST_GENRES = 1_000  # every text is compared with all of them
 _TWO_COVARIANCE = tuple(
     f"two_covariance.{name}"
@@ -58,6 +59,7 @@ class _Trained:
     folder: Path
     genres: Genres | None = None
     shortest_training_text: float | None = None  # tokens; 99% of the training texts have more
+    delta: float | None = None  # of the non-answers, found on dev
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +110,8 @@ class Member:
         self.name = model.folder.name
         self.tokenizer, self.encoder = tokenizer, encoder
         self.genres = model.genres
-        self.shortest_training_text = model.shortest_training_text
+        self.shortest_training_text, self.delta = model.shortest_training_text, model.delta
+        self.decision_threshold: float | None = None  # on the distance, if that was trained
         self.scorer = _scorer(model)
         self.lev_size = model.config.lev_size
         if isinstance(model, NgramModel):
@@ -118,6 +121,8 @@ class Member:
         else:
             self.vocabulary, data = model.vocabulary, model.config.data
             self.knows_topics, self.windows = data.knows_topics, data.windows
+            if (loss := model.config.loss).distance == "contrastive":
+                self.decision_threshold = loss.decision_threshold
 
     def encode_numbered(self, documents: Sequence[Document], tokens: Numbered) -> Array32:
         """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
@@ -370,7 +375,14 @@ def _beside(files: ModelFiles, description: dict[str, Any], lev_size: int) -> di
         "folder": files.folder,
         "genres": read_genres(files, lev_size),
         "shortest_training_text": shortest,
+        "delta": delta_in(files, description),
     }
+
+
+def delta_in(files: ModelFiles, description: dict[str, Any]) -> float | None:
+    """The delta that was found on dev, in config.json; None without one."""
+    with reading(files.folder, layout.CONFIG.name):
+        return from_json(Delta | None, description.get("delta"), "delta")  # type: ignore[arg-type]
 
 
 def _strings(lists: Any, name: str) -> tuple[str, ...]:

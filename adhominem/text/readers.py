@@ -56,6 +56,8 @@ from adhominem.text.pan import (
 )
 from adhominem.text.streams import (
     JsonRows,
+    first_readable,
+    first_row,
     json_rows,
     lines_in,
     made_of_rows,
@@ -205,9 +207,8 @@ def find_sources(path: str | Path) -> list[Source]:
         raise NotFoundError(NOT_FOUND, path)
     name = readable_name(real_path(path).name)
     pairs = find_file(path, "pairs.jsonl")
-    if pairs is not None and "text" not in _first_readable(
-        read_json_lines(pairs)
-    ):  # documents may have this name, too
+    # Documents may have this name, too.
+    if pairs is not None and "text" not in first_row(pairs):
         return [Source(name, pairs, Layout.PAIRS)]
     if is_problem_folder(path):
         return [Source(name, path, Layout.PROBLEMS)]
@@ -288,7 +289,7 @@ def documents_in(
         return json_rows(lines_in(io.BufferedReader(io.BytesIO(data)), path), path)
 
     documents: Iterable[Document | InputError]
-    if "pair" in _first_readable(rows()):
+    if "pair" in first_readable(rows()):
         documents = _pair_documents(pairs_in(rows(), path))
     else:
         documents = _json_documents(rows(), path, lambda document: document)
@@ -314,12 +315,8 @@ def _file_source(path: Path) -> Source:
     name = readable_name(bare_stem(path))
     if readable_suffix(path) != ".jsonl":
         return Source(name, path, Layout.FILE)
-    has_pairs = "pair" in _first_readable(read_json_lines(path))
+    has_pairs = "pair" in first_row(path)
     return Source(name, path, Layout.PAIRS if has_pairs else Layout.JSON_LINES)
-
-
-def _first_readable(rows: JsonRows) -> dict[str, Any]:
-    return next((row for _, row in rows if isinstance(row, dict)), {})
 
 
 def _json_documents(rows: JsonRows, path: Path, check: Check) -> Iterator[Document | InputError]:

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
-from adhominem.evaluation.pan import table_row
+from adhominem.evaluation.pan import best_delta, table_row
 from adhominem.model.card import ensemble_card
-from adhominem.model.folder import read_models, read_scores
+from adhominem.model.folder import read_folder, read_models, read_scores
 from adhominem.model.member import AnyModel
 from adhominem.model.writing import write_ensemble
 from adhominem.ngrams.config import NGRAM_PRESETS, NgramConfig
@@ -118,7 +118,10 @@ def _check_data(
             )
     for name, pairs in dev.items():
         if pairs.same_author is None:
-            raise OptionError(f"the dev set '{name}' is not a pair set; make it with prepare_pairs")
+            raise OptionError(
+                f"the dev set '{name}' is not a pair set; expected pairs with their truth, "
+                "as `adhominem pairs` writes them"
+            )
         if pairs.same_author.all() or not pairs.same_author.any():
             raise OptionError(
                 f"the dev set '{name}' has only one class of pairs, which no score can rank; "
@@ -157,12 +160,15 @@ def _gather(folders: list[Path], dev: Mapping[str, PackedCorpus], output: Path) 
             shutil.copytree(source, folder / name)
             with np.load(source.parent / "dev.npz", allow_pickle=False) as by_set:
                 factors.append(dict(by_set))
-        scores = {}
+        answers = {}
         for name, pairs in dev.items():
             assert pairs.same_author is not None
             probabilities = [probability_same_author(by_set[name]) for by_set in factors]
-            scores[name] = table_row(ensemble_probability(probabilities), pairs.same_author)
-        write_ensemble(folder, names, scores, ensemble_card(names, scores))
+            answers[name] = ensemble_probability(probabilities), pairs.same_author
+        scores = {name: table_row(*of_set) for name, of_set in answers.items()}
+        has_delta = read_folder(folders[0]).delta is not None  # as all members, or none
+        delta = best_delta(answers.values()) if has_delta else None
+        write_ensemble(folder, names, scores, ensemble_card(names, scores), delta)
 
 
 @dataclass(frozen=True)
@@ -172,6 +178,7 @@ class TrainedModel:
     model: Path
     scores: dict[str, Any]  # by dev set; of several members, those of their mean probability
     members: tuple[dict[str, Any], ...]  # the scores of each member
+    delta: float | None  # of the non-answers, the best for the dev sets on average
 
 
 def train_files(
@@ -203,7 +210,8 @@ def train_files(
             resume=resume,
             on_event=on_event,
         )
-    return TrainedModel(Path(output), read_scores(output), tuple(model.scores for model in models))
+    scores, delta = read_scores(output), read_folder(output).delta
+    return TrainedModel(Path(output), scores, tuple(model.scores for model in models), delta)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from torch import Tensor
 from adhominem.arrays import Array32, FloatArray, IntArray
 from adhominem.errors import OptionError
 from adhominem.evaluation.figures import draw_entropy_curves
-from adhominem.evaluation.pan import PairScores, summarise
+from adhominem.evaluation.pan import PairScores, best_delta, summarise
 from adhominem.model.card import model_card
 from adhominem.model.writing import (
     write_genres,
@@ -196,6 +196,9 @@ class _NetworkRun:
         dev = {name: score_pairs(self.model, pairs) for name, pairs in self.dev.items()}
         factors = {name: scored.log_bayes_factor for name, scored in dev.items()}
         np.savez(task.folder / "dev.npz", **factors)  # type: ignore[arg-type]
+        # Scored by genres, the model's probabilities will be others than those on dev.
+        found = bool(dev) and not config.loss.by_cosine
+        of_dev = [(scored.answers, scored.same_author) for scored in dev.values()]
         with write_folder(done) as folder:
             write_model(
                 folder,
@@ -205,6 +208,7 @@ class _NetworkRun:
                 scores=scores,
                 card=model_card(config, self.vocabulary, corpus.description, scores, best_epoch),
                 lengths=corpus.lengths,
+                delta=best_delta(of_dev) if found else None,
             )
             write_training_authors(folder, corpus.labels.author_names)
             if config.loss.by_cosine:
