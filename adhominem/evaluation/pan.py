@@ -97,6 +97,21 @@ def best_delta(probability: FloatArray, same_author: BoolArray) -> float:
     return float(grid[int(np.argmax(scores))])
 
 
+def best_threshold(
+    probability: FloatArray, undecidable: FloatArray, same_author: BoolArray
+) -> float:
+    """The probability of being undecidable beyond which leaving pairs open scores best in 2021.
+
+    Of thresholds that are level, the one that leaves the fewest pairs open.
+    """
+
+    def score(threshold: float) -> float:
+        answers = np.where(undecidable > threshold, 0.5, probability)
+        return float(np.mean([BY_NAME[name](answers, same_author) for name in OVERALL_2021]))
+
+    return float(max(np.linspace(1, 0, 201), key=score))
+
+
 def _ratio(part: float, whole: float) -> float:
     return float(part / whole) if whole else 0.0
 

@@ -140,10 +140,11 @@ def predict(
             factors = _factors(verifier, encoded, relevant)
             stated = {id: factor for id, factor in factors.items() if factor is not None}
             probability = probability_same_author([*stated.values()], prior_same_author)
-            values = without_weak_answers(probability, delta).tolist()
-            answers = dict.fromkeys(factors) | dict(
-                zip(stated, zip(values, stated.values(), strict=True), strict=True)
-            )
+            values = dict(zip(stated, without_weak_answers(probability, delta), strict=True))
+            left_open = _undecidable(verifier, encoded)
+            answers = dict.fromkeys(factors) | {
+                id: (0.5 if id in left_open else float(values[id]), stated[id]) for id in stated
+            }
             partial.add(batch, answers)
         partial.finish()
     return Predicted(
@@ -216,6 +217,15 @@ def _factors(
         rows = zip(cases, scored.log_bayes_factor.tolist(), scored.two_genres, strict=True)
         factors |= {case.id: None if two_genres else value for case, value, two_genres in rows}
     return factors
+
+
+def _undecidable(verifier: Verifier, encoded: Sequence[_Encoded]) -> set[str]:
+    """The ids of the cases that the paper's successor leaves open, if it is the model."""
+    if not encoded:
+        return set()
+    cases, first, second, _ = zip(*encoded, strict=True)
+    left_open = verifier.scorer.undecidable(first, second)
+    return {case.id for case, is_open in zip(cases, left_open, strict=True) if is_open}
 
 
 _Lev = Levs | InputError  # (1, lev_size), or why there is none
