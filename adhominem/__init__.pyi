@@ -83,6 +83,7 @@ from adhominem.text.prepare import prepare as prepare
 from adhominem.text.prepare import prepare_pairs as prepare_pairs
 from adhominem.text.readers import find_sources as find_sources
 from adhominem.text.readers import read_documents as read_documents
+from adhominem.text.readers import read_pair as read_pair
 from adhominem.text.readers import read_pairs as read_pairs
 from adhominem.text.readers import read_problems as read_problems
 from adhominem.text.tokenizer import Tokenizer as Tokenizer
