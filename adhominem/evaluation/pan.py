@@ -15,11 +15,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import OptionError
-from adhominem.score.decision import (
-    probability_same_author,
-    same_author_by_distance,
-    without_weak_answers,
-)
+from adhominem.score.decision import probability_same_author, without_weak_answers
 
 Measure = Callable[[FloatArray, BoolArray], float]
 
@@ -114,6 +110,21 @@ def best_delta(
     return round(float(grid[int(np.argmax(np.mean(scores, axis=0)))]), 3)
 
 
+def best_threshold(
+    probability: FloatArray, undecidable: FloatArray, same_author: BoolArray
+) -> float:
+    """The probability of being undecidable beyond which leaving pairs open scores best in 2021.
+
+    Of thresholds that are level, the one that leaves the fewest pairs open.
+    """
+
+    def score(threshold: float) -> float:
+        answers = np.where(undecidable > threshold, 0.5, probability)
+        return float(np.mean([BY_NAME[name](answers, same_author) for name in OVERALL_2021]))
+
+    return float(max(np.linspace(1, 0, 201), key=score))
+
+
 def _ratio(part: float, whole: float) -> float:
     return float(part / whole) if whole else 0.0
 
@@ -142,30 +153,29 @@ class PairScores:
     distance: FloatArray  # (pairs,): the squared distance of the LEVs
     same_author: BoolArray  # (pairs,)
     cosine: FloatArray | None = None  # (pairs,): of LEVs moved to the mean of the set
-    decision_threshold: float | None = None  # if the answers are by the distance
-
-    @property
-    def answers(self) -> FloatArray:
-        """The answers (pairs,) before non-answers: probabilities, or by the distance."""
-        if self.decision_threshold is None:
-            return probability_same_author(self.log_bayes_factor)
-        return same_author_by_distance(self.distance, self.decision_threshold)
 
 
 def summarise(
-    scores: PairScores, delta: float | None = None, measure: str = "overall_2020"
+    scores: PairScores,
+    answers: FloatArray | None = None,
+    delta: float | None = None,
+    measure: str = "overall_2020",
 ) -> dict[str, float]:
-    """The measures of one set, see `table_row`; `distance_auc` is that of metric learning alone.
+    """The measures of one set, of probabilities or of other `answers`: see `table_row`.
+
+    `distance_auc` is that of metric learning alone.
 
     `cosine_auc` is that of the cosine relative to the mean LEV of the set. `bayes_factor_auc` is
     that of all pairs; `auc` is computed after the non-answers, as PAN does.
     """
+    if answers is None:
+        answers = probability_same_author(scores.log_bayes_factor)
     cosine = {} if scores.cosine is None else {"cosine_auc": auc(scores.cosine, scores.same_author)}
     return {
         **cosine,
         "bayes_factor_auc": auc(scores.log_bayes_factor, scores.same_author),
         "distance_auc": auc(-scores.distance, scores.same_author),
-        **table_row(scores.answers, scores.same_author, delta, measure),
+        **table_row(answers, scores.same_author, delta, measure),
     }
 
 

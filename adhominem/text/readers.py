@@ -304,6 +304,23 @@ def read_pairs(
     return stop_or_skip(with_unique_ids(rows), skipped)
 
 
+def read_pair(path: str | Path, id: str, *, skipped: list[InputError] | None = None) -> Pair:
+    """The pair with this id, without its truth; its documents are named with their fandoms."""
+    ids: list[str] = []
+    for pair in stop_or_skip(pair_rows(path_of(path), labelled=False), skipped):
+        if pair.id == id:
+            first, second = (
+                replace(text, id=f"{text.id} ({text.topic})" if text.topic else text.id)
+                for text in (pair.first, pair.second)
+            )
+            return replace(pair, first=first, second=second)
+        ids.append(pair.id)
+    expected = f"an id such as '{ids[0]}'" if ids else "PAN's pairs"
+    raise NotFoundError(
+        f"no pair has the id '{id}', of {len(ids):,} there; expected {expected}", path
+    )
+
+
 def read_problems(
     path: str | Path, *, skipped: list[InputError] | None = None
 ) -> Iterator[PanProblem]:

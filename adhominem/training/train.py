@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,6 +49,7 @@ def train(
     output: str | Path,
     *,
     config: Config | NgramConfig | None = None,
+    calibration: PackedCorpus | None = None,
     members: int = 1,
     device: str = "auto",
     resume: bool = False,
@@ -57,7 +58,8 @@ def train(
     """Train a model, or an ensemble of several, and write its folder.
 
     `corpus` comes from `prepare`, each dev set from `prepare_pairs`. `on_event` is called with each
-    step and each epoch. If started by `torchrun`, all processes share each batch.
+    step and each epoch. If started by `torchrun`, all processes share each batch. A network with a
+    detector of undecidable pairs learns these, afterwards, from the texts of `calibration`.
     """
     for library in _LIBRARIES:
         if find_spec(library) is None:
@@ -69,7 +71,15 @@ def train(
 
     config = config or Config()
     _check_members(config, members)
-    _check_data(corpus, dev, config.normaliser)
+    named = {"the corpus": corpus, **dev}
+    if calibration is not None:
+        if not (isinstance(config, Config) and config.loss.adaptation_size):
+            raise OptionError(
+                "calibration texts, but the model has no second stage; expected the preset pan21, "
+                "or another with loss.adaptation_size"
+            )
+        named["the calibration texts"] = calibration
+    _check_data(named, dev, config.normaliser)
     seeds = range(config.training.seed, config.training.seed + members)
     configs = [config.with_setting(f"training.seed={seed}") for seed in seeds]
     first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the one that writes
@@ -83,7 +93,7 @@ def train(
                 train_ngrams(Task(corpus, dev, member, work, picked, on_event), output)
             else:
                 place = work / f"member-{at + 1}"
-                task = Task(corpus, dev, member, place, picked, on_event, at)
+                task = Task(corpus, dev, member, place, picked, on_event, at, calibration)
                 folders.append(train_member(task))
         if distributed.rank() == 0:
             if folders:
@@ -106,10 +116,10 @@ def _check_members(config: Config | NgramConfig, members: int) -> None:
 
 
 def _check_data(
-    corpus: PackedCorpus, dev: Mapping[str, PackedCorpus], normaliser: Normaliser
+    named: Mapping[str, PackedCorpus], dev: Mapping[str, PackedCorpus], normaliser: Normaliser
 ) -> None:
     steps = list(normaliser.steps)
-    for name, packed in {"the corpus": corpus, **dev}.items():
+    for name, packed in named.items():
         used = packed.description.get("normalisation", steps)
         if used != steps:
             raise OptionError(
@@ -187,6 +197,7 @@ def train_files(
     *,
     dev: Sequence[str | Path] = (),
     config: Config | NgramConfig | None = None,
+    calibration: Sequence[str | Path] = (),
     members: int = 1,
     device: str = "auto",
     resume: bool = False,
@@ -195,16 +206,24 @@ def train_files(
 ) -> TrainedModel:
     """Train a model on texts, or on one corpus that `prepare` made; see `train`.
 
-    `dev` are the pair sets that the best epoch is chosen by. Inputs that are not packed yet are
-    packed for the run.
+    `dev` are the pair sets that the best epoch is chosen by, `calibration` the texts of the second
+    stage. Inputs that are not packed yet are packed for the run.
     """
     config = config or Config()
-    with open_inputs(corpora, dev, config.normaliser, skipped) as (corpus, pairs):
+    with (
+        open_inputs(corpora, dev, config.normaliser, skipped) as (corpus, pairs),
+        ExitStack() as stack,
+    ):
+        apart = None
+        if calibration:
+            opened = open_inputs(calibration, [], config.normaliser, skipped)
+            apart = stack.enter_context(opened)[0]
         models = train(
             corpus,
             pairs,
             output,
             config=config,
+            calibration=apart,
             members=members,
             device=device,
             resume=resume,

@@ -25,7 +25,7 @@ from adhominem.render.tippett import tippett
 from adhominem.text.writing import write_folder, write_whole
 
 if TYPE_CHECKING:
-    from adhominem.questions.evaluate.files import ScoreTable
+    from adhominem.questions.evaluate.table import ScoreTable
 
 _OF_PARTS = ("auc", "c@1", "overall_2021", "cllr", "eer")  # the measures of parts of the set
 _OF_TABLE_2 = ("auc", "c@1", "f05u_2020", "f1", "overall_2020")

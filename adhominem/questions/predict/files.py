@@ -158,15 +158,15 @@ def predict(
             scores = _scores(verifier, encoded, relevant, by_distance)
             stated = {id: score for id, score in scores.items() if score is not None}
             numbers = [*stated.values()]
-            probability = (
-                same_author_by_distance(numbers, verifier.decision_threshold)
-                if by_distance
-                else probability_same_author(numbers, prior_same_author)
-            )
-            values = without_weak_answers(probability, delta).tolist()
-            answers = dict.fromkeys(scores) | dict(
-                zip(stated, zip(values, stated.values(), strict=True), strict=True)
-            )
+            if by_distance:
+                probability = same_author_by_distance(numbers, verifier.decision_threshold)
+            else:
+                probability = probability_same_author(numbers, prior_same_author)
+            values = dict(zip(stated, without_weak_answers(probability, delta), strict=True))
+            left_open = _undecidable(verifier, encoded)
+            answers = dict.fromkeys(scores) | {
+                id: (0.5 if id in left_open else float(values[id]), stated[id]) for id in stated
+            }
             partial.add(batch, answers)
         partial.finish()
     return Predicted(
@@ -248,6 +248,15 @@ def _scores(
         rows = zip(cases, scored.log_bayes_factor.tolist(), scored.two_genres, strict=True)
         factors |= {case.id: None if two_genres else value for case, value, two_genres in rows}
     return factors
+
+
+def _undecidable(verifier: Verifier, encoded: Sequence[_Encoded]) -> set[str]:
+    """The ids of the cases that the paper's successor leaves open, if it is the model."""
+    if not encoded:
+        return set()
+    cases, first, second, _ = zip(*encoded, strict=True)
+    left_open = verifier.scorer.undecidable(first, second)
+    return {case.id for case, is_open in zip(cases, left_open, strict=True) if is_open}
 
 
 _Lev = Levs | InputError  # (1, lev_size), or why there is none
