@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
 from itertools import chain, islice
 from pathlib import Path
@@ -31,6 +31,7 @@ from adhominem.questions.predict.partial_answers import (
     remove_rest,
     without_shared_passages,
 )
+from adhominem.records import UNWRITTEN
 from adhominem.score.decision import (
     probability_same_author,
     same_author_by_distance,
@@ -62,7 +63,7 @@ class Predicted:
     no_statement: int  # answers without a statement: foreign texts, or two genres
     population_texts: int  # 0: no population was used
     warnings: tuple[Caution, ...]  # of the model, the population and the texts of this run
-    delta: float  # answers within 0.5 ± delta are 0.5
+    delta: float = field(metadata=UNWRITTEN)  # answers within 0.5 ± delta are 0.5
 
 
 def predict(
