@@ -304,9 +304,13 @@ def read_pairs(
     return stop_or_skip(with_unique_ids(rows), skipped)
 
 
-def read_pair(path: str | Path, id: str, *, skipped: list[InputError] | None = None) -> Pair:
-    """The pair with this id, without its truth; its documents are named with their fandoms."""
+def read_pair(path: str | Path, id: str) -> Pair:
+    """The pair with this id, without its truth; its documents are named with their fandoms.
+
+    Reading ends there, and passes over rows that cannot be read.
+    """
     ids: list[str] = []
+    skipped: list[InputError] = []
     for pair in stop_or_skip(pair_rows(path_of(path), labelled=False), skipped):
         if pair.id == id:
             first, second = (
@@ -315,10 +319,10 @@ def read_pair(path: str | Path, id: str, *, skipped: list[InputError] | None = N
             )
             return replace(pair, first=first, second=second)
         ids.append(pair.id)
-    expected = f"an id such as '{ids[0]}'" if ids else "PAN's pairs"
-    raise NotFoundError(
-        f"no pair has the id '{id}', of {len(ids):,} there; expected {expected}", path
-    )
+    if not ids:
+        raise skipped[0]
+    problem = f"no pair has the id '{id}', of {len(ids):,} there; expected one such as '{ids[0]}'"
+    raise NotFoundError(problem, path)
 
 
 def read_problems(

@@ -542,13 +542,14 @@ def test_one_pair_is_read_up_to_its_id_and_named_with_its_fandoms(tmp_path: Path
 
 def test_an_unknown_id_of_a_pair_is_an_error_that_shows_another(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "pairs.jsonl", [pair("p1", "One.", "Two."), "no JSON"])
-    skipped: list[InputError] = []
     with pytest.raises(
         NotFoundError, match=r"no pair has the id 'p9', of 1 .* such as 'p1'"
     ) as raised:
-        read_pair(path, "p9", skipped=skipped)
+        read_pair(path, "p9")
     assert str(path) in str(raised.value)
-    assert len(skipped) == 1
+    path.unlink()
+    with pytest.raises(NotFoundError, match=r"no pairs\.jsonl in this folder"):
+        read_pair(tmp_path, "p9")
 
 
 def problem_folder(folder: Path) -> Path:

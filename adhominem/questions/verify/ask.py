@@ -198,7 +198,7 @@ class WhatSpeaks(OfTwoSides):
         if question.pairs is None:
             return question
         with run.watch("reading"):
-            pair = read_pair(question.pairs, question.pair, skipped=run.skipped)
+            pair = read_pair(question.pairs, question.pair)
         first, second = (Side((Exhibit.of(text, ""),)) for text in (pair.first, pair.second))
         return replace(question, first=first, second=second)
 
