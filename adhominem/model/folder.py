@@ -15,7 +15,7 @@ from adhominem.errors import ModelError, OptionError
 from adhominem.model import layout
 from adhominem.model.files import ModelFiles, damaged, is_sha256, read_floats, reading
 from adhominem.model.layout import ModelFile
-from adhominem.model.member import AnyModel, read_description, read_model
+from adhominem.model.member import AnyModel, delta_in, read_description, read_model
 from adhominem.records import from_json
 from adhominem.score.calibration import Calibration
 from adhominem.score.machine import MachineLook
@@ -46,6 +46,7 @@ class ModelFolder:
     changed: bool  # whether it was changed since it was calibrated
     prose: Prose | None = None  # None: texts are not checked for being prose
     machine_look: MachineLook | None = None  # None: no warnings about texts by machines
+    delta: float | None = None  # of the non-answers, found on dev; None once it is calibrated
 
 
 # Which folder
@@ -116,6 +117,7 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
         fitted_to is not None and fitted_to != model_hash(files, members=True),
         read_prose(files),
         read_machine_look(files),
+        delta_in(files, description) if calibration is None else None,
     )
 
 
