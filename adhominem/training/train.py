@@ -138,14 +138,15 @@ def _check_data(
                 f"the dev set '{name}' has only one class of pairs, which no score can rank; "
                 "expected some by the same author and some by different authors"
             )
-        if shared := pairs.also_in(corpus):
-            first = ", ".join(f"'{pairs.ids[at]}'" for at in shared[:_MOST_NAMED])
-            raise OptionError(
-                f"{len(shared):,} of the {len(pairs):,} texts of the dev set '{name}' are training "
-                f"texts, too, which makes its scores too good; the first are {first}. Split PAN's "
-                "pairs with: adhominem split PAIRS -o split --by pairs (and texts without --by); "
-                "then train on split/train"
-            )
+        for what in named.keys() - dev.keys():
+            if shared := pairs.also_in(named[what]):
+                first = ", ".join(f"'{pairs.ids[at]}'" for at in shared[:_MOST_NAMED])
+                raise OptionError(
+                    f"{len(shared):,} of the {len(pairs):,} texts of the dev set '{name}' are in "
+                    f"{what}, too, which makes its scores too good; the first are {first}. Split "
+                    "PAN's pairs with: adhominem split PAIRS -o split --by pairs (and texts "
+                    "without --by); then train on split/train"
+                )
 
 
 def _places(

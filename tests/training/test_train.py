@@ -428,7 +428,7 @@ def test_training_texts_of_a_dev_set_are_refused_with_the_first_of_them(
     leaking = prepare([tmp_path / "texts.jsonl"], tmp_path / "corpus")
     first = ", ".join(f"'{row['id']}/first'" for row in rows[:3])
     message = (
-        rf"^4 of the {len(pairs)} texts of the dev set 'dev' are training texts, too.*"
+        rf"^4 of the {len(pairs)} texts of the dev set 'dev' are in the corpus, too.*"
         rf"the first are {first}\. Split .*adhominem split PAIRS -o split --by pairs"
     )
     with pytest.raises(OptionError, match=message):
