@@ -108,6 +108,7 @@ class LogBayesFactors(PairRows):
     population_misfit: BoolArray  # whether the population is of another genre, and so was not used
     two_genres: BoolArray  # whether the sides seem to be of two genres: then it is 0
     calibrated: bool
+    conditions: Conditions
 
     def replaced(self, chosen: BoolArray, others: LogBayesFactors) -> LogBayesFactors:
         """A copy with `others` in place of the chosen pairs, whose population does not fit."""
@@ -115,7 +116,9 @@ class LogBayesFactors(PairRows):
         for name in ("unbounded", "log_bayes_factor", "lower_bound", "upper_bound", "two_genres"):
             values[name] = getattr(self, name).copy()
             values[name][chosen] = getattr(others, name)
-        return replace(self, **values, population_misfit=chosen)
+        population = np.where(chosen, 0, self.conditions.population)
+        conditions = replace(self.conditions, population=population)
+        return replace(self, **values, population_misfit=chosen, conditions=conditions)
 
     @property
     def at_bound(self) -> BoolArray:
