@@ -102,15 +102,12 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     if description["architecture"] == layout.ENSEMBLE:
         with reading(files.folder, layout.CONFIG.name):
             lead = description["members"].index(description["lead"])
-    name, calibration = real_path(files.folder).name, read_parameters(files)
-    if calibration is not None:
-        calibration.check(name, len(models))
     fitted_to = (read_calibration(files) or {}).get("fitted_to")
     return ModelFolder(
-        name,
+        real_path(files.folder).name,
         models,
         lead,
-        calibration,
+        read_parameters(files),
         read_genre_names(files),
         model_hash(files),
         fitted_to is not None and fitted_to != model_hash(files, members=True),
@@ -228,7 +225,7 @@ def read_parameters(folder: Path | ModelFiles) -> Calibration | None:
     if data is None:
         return None
     with reading(files.folder, layout.CALIBRATION.name, RECALIBRATE):
-        return Calibration.from_json(data["calibration"])
+        return from_json(Calibration, data["calibration"], "calibration")
 
 
 def validation_name(files: ModelFiles) -> str | None:

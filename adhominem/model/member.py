@@ -36,6 +36,8 @@ from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import SPECIAL, Vocabulary, prefix_tokens
 
 FORMAT = 2  # of config.json
+_SHORTEST = "shortest_training_text"  # a part of config.json that a model may lack
+_MaybeLength: Any = float | None
 _MOST_GENRES = 1_000  # every text is compared with all of them
 _TWO_COVARIANCE = tuple(
     f"two_covariance.{name}"
@@ -243,7 +245,9 @@ def read_model(files: ModelFiles) -> AnyModel:
 
 def _read_network(files: ModelFiles, description: dict[str, Any]) -> Model:
     with reading(files.folder, layout.CONFIG.name):
-        config, characters = Config.from_json(description["config"]), description["characters"]
+        config = Config.from_json(description["config"])
+        shortest = from_json(_MaybeLength, description.get(_SHORTEST), _SHORTEST)
+        characters = description["characters"]
         if not isinstance(characters, list) or not all(
             isinstance(character, str) and len(character) == 1 for character in characters
         ):
@@ -261,7 +265,10 @@ def _read_network(files: ModelFiles, description: dict[str, Any]) -> Model:
         config=config,
         vocabulary=vocabulary,
         weights=weights,
-        **_beside(files, description, config.encoder.lev_size),
+        scores=description["scores"],
+        folder=files.folder,
+        genres=read_genres(files, config.encoder.lev_size),
+        shortest_training_text=shortest,
     )
 
 
@@ -322,6 +329,7 @@ def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
 def _read_ngrams(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
     with reading(files.folder, layout.CONFIG.name):
         config = NgramConfig.from_json(description["config"])
+        shortest = from_json(_MaybeLength, description.get(_SHORTEST), _SHORTEST)
     with reading(files.folder, layout.NGRAM_LIST.name):
         lists = files.json(layout.NGRAM_LIST)
         strings = {name: _strings(lists, name) for name in STRINGS}
@@ -355,22 +363,11 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
         config=config,
         table=NgramTable(longest=longest, unmasked=unmasked, **strings, **codes),  # type: ignore[arg-type]
         weights=weights,
-        **_beside(files, description, config.lev_size),
+        scores=description["scores"],
+        folder=files.folder,
+        genres=read_genres(files, config.lev_size),
+        shortest_training_text=shortest,
     )
-
-
-def _beside(files: ModelFiles, description: dict[str, Any], lev_size: int) -> dict[str, Any]:
-    """The parts that every single model has besides its weights."""
-    shortest = description.get("shortest_training_text")
-    if shortest is not None:
-        with reading(files.folder, layout.CONFIG.name):
-            shortest = from_json(float, shortest, "shortest_training_text")
-    return {
-        "scores": description["scores"],
-        "folder": files.folder,
-        "genres": read_genres(files, lev_size),
-        "shortest_training_text": shortest,
-    }
 
 
 def _strings(lists: Any, name: str) -> tuple[str, ...]:

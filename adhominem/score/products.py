@@ -231,7 +231,7 @@ class PairProducts:
             rows, numbers = distinct.packed, np.where(present, which[numbers], -1)
         lengths = squares(rows)
         _check_finite(lengths)
-        to_mean, to_cohort = np.zeros((len(rows), 1)), np.zeros((len(rows), 0))
+        to_mean, to_cohort = np.zeros((len(lengths), 1)), np.zeros((len(lengths), 0))
         if population is not None:
             to_mean = products(rows, population.mean[None])
             to_cohort = products(rows, population.levs)
@@ -264,7 +264,7 @@ def _between(rows: Rows, lengths: FloatArray, numbers: IntArray) -> FloatArray:
     between = np.zeros((pairs, longest, longest))
     if longest == 2:
         between[:, 0, 0], between[:, 1, 1] = lengths[numbers].T
-        across = row_products(rows[numbers[:, 0]], rows[numbers[:, 1]])
+        across = row_products(rows, numbers[:, 0], numbers[:, 1])
         between[:, 0, 1] = between[:, 1, 0] = across
         return between
     for table, texts in zip(between, numbers, strict=True):
@@ -315,15 +315,15 @@ def products(first: Rows, second: Rows) -> FloatArray:
     return total
 
 
-def row_products(first: Rows, second: Rows) -> FloatArray:
-    """The scalar products (rows,) of corresponding rows."""
-    if isinstance(first, SparseRows) and isinstance(second, SparseRows):
-        return _sparse_row_products(first, second)
+def row_products(rows: Rows, first: IntArray, second: IntArray) -> FloatArray:
+    """The scalar products (pairs,) of pairs of rows, given by their indices (pairs,)."""
+    if isinstance(rows, SparseRows):
+        return _sparse_row_products(rows, first, second)
     total = np.zeros(len(first))
     for at in range(0, len(first), _ROWS_AT_ONCE):
-        rows = slice(at, at + _ROWS_AT_ONCE)
-        pair = (np.asarray(side[rows], np.float64) for side in (first, second))
-        total[rows] = np.einsum("ij,ij->i", *pair)
+        pairs = slice(at, at + _ROWS_AT_ONCE)
+        both = (rows[side[pairs]].astype(np.float64) for side in (first, second))
+        total[pairs] = np.einsum("ij,ij->i", *both)
     return total
 
 
@@ -439,18 +439,18 @@ def _plain(rows: Rows, space: FloatArray) -> FloatArray:
     return block
 
 
-def _sparse_row_products(first: SparseRows, second: SparseRows) -> FloatArray:
-    """The products (rows,) of corresponding rows, looking up second rows in plain first rows."""
+def _sparse_row_products(rows: SparseRows, first: IntArray, second: IntArray) -> FloatArray:
+    """The products (pairs,) of pairs of rows, looking up second rows in plain first rows."""
     total = np.zeros(len(first))
-    plain = np.zeros(first.size)
-    here, made = first.places[:0], (0, 0)
+    plain = np.zeros(rows.size)
+    here, made = rows.places[:0], -1
     # In this order, equal first rows follow each other.
-    for at in np.argsort(first.begins, kind="stable").tolist():
-        if made != (first.begins[at], first.ends[at]):
+    for at in np.argsort(first, kind="stable").tolist():
+        if made != first[at]:
             plain[here] = 0
-            here, values = first.row(at)
+            here, values = rows.row(first[at])
             plain[here] = values
-            made = first.begins[at], first.ends[at]
-        places, values = second.row(at)
+            made = first[at]
+        places, values = rows.row(second[at])
         total[at] = plain.take(places).dot(values.astype(np.float64))
     return total

@@ -292,7 +292,7 @@ class Scorer:
         """The columns (documents, size) of all members whose LEVs are dense."""
         parts = zip(self.members, self.columns(levs), strict=True)
         dense = [np.asarray(part, np.float64) for member, part in parts if not member.is_sparse]
-        return np.concatenate([np.zeros((len(levs), 0)), *dense], axis=1)
+        return np.concatenate(dense, axis=1) if dense else np.zeros((len(levs), 0))
 
     def lead_columns(self, levs: AnyLevs) -> FloatArray:
         """The leading member's columns (documents, size) of LEVs (documents, lev_size)."""
