@@ -35,7 +35,7 @@ from adhominem.questions.contrast.contrast import ContrastOptions as ContrastOpt
 from adhominem.questions.contrast.contrast import contrast_texts as contrast_texts
 from adhominem.questions.evaluate.files import baseline_files as baseline_files
 from adhominem.questions.evaluate.files import evaluate_files as evaluate_files
-from adhominem.questions.evaluate.files import table as table
+from adhominem.questions.evaluate.table import table as table
 from adhominem.questions.map.ask import map_corpus as map_corpus
 from adhominem.questions.predict.files import predict as predict
 from adhominem.questions.rank.ask import Ranking as Ranking
@@ -83,6 +83,7 @@ from adhominem.text.prepare import prepare as prepare
 from adhominem.text.prepare import prepare_pairs as prepare_pairs
 from adhominem.text.readers import find_sources as find_sources
 from adhominem.text.readers import read_documents as read_documents
+from adhominem.text.readers import read_pair as read_pair
 from adhominem.text.readers import read_pairs as read_pairs
 from adhominem.text.readers import read_problems as read_problems
 from adhominem.text.tokenizer import Tokenizer as Tokenizer

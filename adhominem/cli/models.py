@@ -19,10 +19,16 @@ from adhominem.cli import options as opt
     "A pair set to choose the best epoch or step by; may be given several times.",
     multiple=True,
 )
+@opt.path(
+    "--calibration",
+    "Texts of other authors for the second stage of pan21, O2D2; may be given several times.",
+    multiple=True,
+)
 @opt.output_folder
 @opt.text(
     "--preset",
-    "pan20 (the paper's), general, tiny, ngrams, ngram-profile or tiny-ngrams.",
+    "pan20 (the paper's), pan21 (its successor's), general, tiny, ngrams, ngram-profile or "
+    "tiny-ngrams.",
     default="pan20",
 )
 @click.option(
@@ -95,7 +101,17 @@ def train(
     ]
     if rows:
         terminal.print_table(f"{trained.model}: dev scores", ["dev set", *measures], rows)
-    terminal.say(f"Written  {trained.model}. Calibrate it next: `adhominem calibrate`")
+    loss = getattr(config, "loss", None)
+    if loss is not None and loss.adaptation_size and not options["calibration"]:
+        terminal.say("Without --calibration, O2D2 was not trained: it will leave no pair open.")
+    if trained.delta is not None:
+        terminal.say(
+            f"Non-answers within 0.5 ± {trained.delta:g} are best for dev: `predict --delta auto`"
+        )
+    terminal.say(
+        f"Written  {trained.model}. To compare texts by authors that it has never seen, calibrate "
+        "it next: `adhominem calibrate`. For a task with known authors, use it as it is"
+    )
 
 
 @click.command()

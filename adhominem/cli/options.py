@@ -22,6 +22,13 @@ class _NotEmpty(click.ParamType[Any]):
         return super().convert(value, param, ctx)
 
 
+class _DeltaOrAuto(click.FloatRange):
+    """A delta, or the word `auto`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value == "auto" else super().convert(value, param, ctx)
+
+
 class _Path(_NotEmpty, click.Path):
     pass
 
@@ -33,6 +40,7 @@ class _Text(_NotEmpty, click.types.StringParamType):
 PATH, TEXT = _Path(path_type=Path), _Text()
 PRIOR = click.FloatRange(0, 1, min_open=True, max_open=True)
 DELTA = click.FloatRange(0, 0.5, max_open=True)
+DELTA_OR_AUTO = _DeltaOrAuto(0, 0.5, max_open=True)
 ONE_OR_MORE = click.IntRange(min=1)
 Job = dict[str, Any]  # `skipped`, a list for what cannot be read, and `watch`, for the progress
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import AnswersError, InputError, NotFoundError, OptionError
 from adhominem.text.files import bare_stem, path_of
-from adhominem.text.pan import find_file, pair_rows, read_truth
+from adhominem.text.pan import find_file, pair_rows, read_truth, truth_file
 from adhominem.text.streams import read_json_lines
 from adhominem.text.writing import write_whole
 
@@ -66,8 +66,8 @@ class Answers:
 
 
 def load_truth(path: str | Path) -> Truth:
-    """Read the labels of a pair set from `truth.jsonl`, or from the folder that has one."""
-    rows = _good_rows(read_truth(_file_in(path_of(path), "truth.jsonl")))
+    """Read the labels of a pair set from its truth, its file of pairs, or the folder of both."""
+    rows = _good_rows(read_truth(truth_file(path_of(path))))
     authors = tuple(row[2] for row in rows)
     return Truth(
         tuple(row[0] for row in rows),
@@ -132,7 +132,7 @@ def load_systems(
     paths: Sequence[Path], truth: Truth, *, missing_as_unanswered: bool = False
 ) -> list[Answers]:
     """The answers of several systems, named after their files, or folders if those are alike."""
-    files = [_file_in(path_of(path), "answers.jsonl") for path in paths]
+    files = [_answers_file(path_of(path)) for path in paths]
     names = [bare_stem(file) for file in files]
     if len(set(names)) < len(names) or names == ["answers"]:
         names = [file.parent.name or name for file, name in zip(files, names, strict=True)]
@@ -144,14 +144,14 @@ def load_systems(
     ]
 
 
-def _file_in(path: Path, name: str) -> Path:
-    """The file of this name in a folder; a path that is not a folder is the file itself."""
+def _answers_file(path: Path) -> Path:
+    """The `answers.jsonl` in a folder; a path that is not a folder is the file itself."""
     if not path.is_dir():
         return path
-    file = find_file(path, name)
+    file = find_file(path, "answers.jsonl")
     if file is None:
         raise NotFoundError(
-            f"there is no {name} in this folder; give the file, or a folder with one", path
+            "there is no answers.jsonl in this folder; give the file, or a folder with one", path
         )
     return file
 

@@ -129,7 +129,7 @@ def compression(
     known, questioned = (_features(cross_entropies(pairs, jobs=jobs)) for pairs in (train, test))
     probability = _regression(known, same_author, known).value
     said = _regression(known, same_author, questioned)
-    value = without_weak_answers(said.value, best_delta(probability, same_author))
+    value = without_weak_answers(said.value, best_delta([(probability, same_author)]))
     return Predictions(value, said.log_bayes_factor)
 
 

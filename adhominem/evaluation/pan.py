@@ -7,7 +7,7 @@ Those of verification take the answers (pairs,), in [0, 1] with 0.5 for no answe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,11 +90,39 @@ def overall_2020(answers: FloatArray, same_author: BoolArray) -> float:
     return float(np.mean([BY_NAME[name](answers, same_author) for name in OVERALL_2020]))
 
 
-def best_delta(probability: FloatArray, same_author: BoolArray) -> float:
-    """The delta whose non-answers within 0.5 ± delta score best overall, by grid search."""
+def overall_2021(answers: FloatArray, same_author: BoolArray) -> float:
+    """PAN 2021's final score: the mean of AUC, c@1, F1, F0.5u and the complement of Brier."""
+    return float(np.mean([BY_NAME[name](answers, same_author) for name in OVERALL_2021]))
+
+
+def best_delta(
+    sets: Iterable[tuple[FloatArray, BoolArray]], measure: str = "overall_2020"
+) -> float:
+    """The delta whose non-answers within 0.5 ± delta score best overall, by grid search.
+
+    `sets` are the probabilities and the truth of one or more pair sets; their mean score counts.
+    """
     grid = np.arange(0, 0.5, 0.005)
-    scores = [overall_2020(without_weak_answers(probability, delta), same_author) for delta in grid]
-    return float(grid[int(np.argmax(scores))])
+    scores = [
+        [OVERALL[measure](without_weak_answers(value, delta), same) for delta in grid]
+        for value, same in sets
+    ]  # (sets, grid)
+    return round(float(grid[int(np.argmax(np.mean(scores, axis=0)))]), 3)
+
+
+def best_threshold(
+    probability: FloatArray, undecidable: FloatArray, same_author: BoolArray
+) -> float:
+    """The probability of being undecidable beyond which leaving pairs open scores best in 2021.
+
+    Of thresholds that are level, the one that leaves the fewest pairs open.
+    """
+
+    def score(threshold: float) -> float:
+        answers = np.where(undecidable > threshold, 0.5, probability)
+        return float(np.mean([BY_NAME[name](answers, same_author) for name in OVERALL_2021]))
+
+    return float(max(np.linspace(1, 0, 201), key=score))
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -114,6 +142,7 @@ BY_NAME: dict[str, Measure] = {
 # What the final scores of the two years are the means of.
 OVERALL_2020 = ("auc", "c@1", "f1", "f05u_2020")
 OVERALL_2021 = ("auc", "c@1", "f1", "f05u", "brier")
+OVERALL: dict[str, Measure] = {"overall_2020": overall_2020, "overall_2021": overall_2021}
 
 
 @dataclass(frozen=True)
@@ -126,32 +155,46 @@ class PairScores:
     cosine: FloatArray | None = None  # (pairs,): of LEVs moved to the mean of the set
 
 
-def summarise(scores: PairScores) -> dict[str, float]:
-    """The measures of one set; `distance_auc` is that of metric learning alone.
+def summarise(
+    scores: PairScores,
+    answers: FloatArray | None = None,
+    delta: float | None = None,
+    measure: str = "overall_2020",
+) -> dict[str, float]:
+    """The measures of one set, of probabilities or of other `answers`: see `table_row`.
+
+    `distance_auc` is that of metric learning alone.
 
     `cosine_auc` is that of the cosine relative to the mean LEV of the set. `bayes_factor_auc` is
     that of all pairs; `auc` is computed after the non-answers, as PAN does.
     """
-    probability = probability_same_author(scores.log_bayes_factor)
+    if answers is None:
+        answers = probability_same_author(scores.log_bayes_factor)
     cosine = {} if scores.cosine is None else {"cosine_auc": auc(scores.cosine, scores.same_author)}
     return {
         **cosine,
         "bayes_factor_auc": auc(scores.log_bayes_factor, scores.same_author),
         "distance_auc": auc(-scores.distance, scores.same_author),
-        **table_row(probability, scores.same_author),
+        **table_row(answers, scores.same_author, delta, measure),
     }
 
 
-def table_row(probability: FloatArray, same_author: BoolArray) -> dict[str, float]:
-    """AUC, c@1, F0.5u, F1 and overall as in 2020, with the best delta for the non-answers."""
-    delta = best_delta(probability, same_author)
+def table_row(
+    probability: FloatArray,
+    same_author: BoolArray,
+    delta: float | None = None,
+    measure: str = "overall_2020",
+) -> dict[str, float]:
+    """PAN's measures of 2020 and 2021 without the answers within 0.5 ± delta.
+
+    Without a delta, the one by which the `measure` of these very pairs is best.
+    """
+    if delta is None:
+        delta = best_delta([(probability, same_author)], measure)
     answers = without_weak_answers(probability, delta)
+    of_both_years = {name: BY_NAME[name] for name in (*OVERALL_2020, *OVERALL_2021)} | OVERALL
     return {
-        "auc": auc(answers, same_author),
-        "c@1": c_at_1(answers, same_author),
-        "f05u_2020": f05u_2020(answers, same_author),
-        "f1": f1(answers, same_author),
-        "overall_2020": overall_2020(answers, same_author),
+        **{name: measure_of(answers, same_author) for name, measure_of in of_both_years.items()},
         "delta": delta,
         "cross_entropy": _cross_entropy(probability, same_author),
     }

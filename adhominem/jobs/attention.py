@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from adhominem.arrays import FloatArray
-from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.errors import InputError, NotFoundError
 from adhominem.jobs.run import Corpora, Watch, reading, unwatched
 from adhominem.paper.runtime import NetworkOutput
 from adhominem.statistics import student_quantile
@@ -64,12 +64,7 @@ def attention_of(
     Documents that cannot be read are appended to `skipped`; without it, the first of them raises.
     """
     verifier = load(model)
-    networks = [member for member in verifier.members if member.windows is not None]
-    if not networks:
-        raise OptionError(
-            f"the model {verifier.name} has no network, and only networks have attention; "
-            "expected one trained with a network's preset"
-        )
+    networks = verifier.networks_with_attention()
     sums: dict[str, Sums] = defaultdict(lambda: np.zeros(7))
     documents = tokens = 0
     with reading(corpora, "reading", watch) as sources:

@@ -15,7 +15,7 @@ from adhominem.errors import ModelError, OptionError
 from adhominem.model import layout
 from adhominem.model.files import ModelFiles, damaged, is_sha256, read_floats, reading
 from adhominem.model.layout import ModelFile
-from adhominem.model.member import AnyModel, read_description, read_model
+from adhominem.model.member import AnyModel, read_description, read_measured, read_model
 from adhominem.records import from_json
 from adhominem.score.calibration import Calibration
 from adhominem.score.machine import MachineLook
@@ -46,6 +46,7 @@ class ModelFolder:
     changed: bool  # whether it was changed since it was calibrated
     prose: Prose | None = None  # None: texts are not checked for being prose
     machine_look: MachineLook | None = None  # None: no warnings about texts by machines
+    delta: float | None = None  # of the non-answers, found on dev; None once it is calibrated
 
 
 # Which folder
@@ -102,17 +103,22 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     if description["architecture"] == layout.ENSEMBLE:
         with reading(files.folder, layout.CONFIG.name):
             lead = description["members"].index(description["lead"])
+    calibration, delta = read_parameters(files), None
+    if calibration is None:
+        with reading(files.folder, layout.CONFIG.name):
+            delta = read_measured(description).delta
     fitted_to = (read_calibration(files) or {}).get("fitted_to")
     return ModelFolder(
         real_path(files.folder).name,
         models,
         lead,
-        read_parameters(files),
+        calibration,
         read_genre_names(files),
         model_hash(files),
         fitted_to is not None and fitted_to != model_hash(files, members=True),
         read_prose(files),
         read_machine_look(files),
+        delta,
     )
 
 

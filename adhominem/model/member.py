@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from adhominem.arrays import Array32, IntArray
+from adhominem.arrays import Array32, FloatArray, IntArray
 from adhominem.errors import MissingExtraError, ModelError, OptionError
 from adhominem.model import layout
 from adhominem.model.files import (
@@ -26,23 +26,24 @@ from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import CHANNELS, NgramTable
 from adhominem.paper.config import Config, EncoderOptions
 from adhominem.paper.runtime import NetworkOutput, Runtime
+from adhominem.paper.successor import Successor
 from adhominem.paper.two_covariance import TwoCovariance
-from adhominem.records import from_json
+from adhominem.records import Within, from_json
 from adhominem.score.genres import Genres
-from adhominem.score.members import GenreMember, LayerMember, MemberScorer
+from adhominem.score.members import GenreMember, LayerMember, MemberScorer, SuccessorMember
 from adhominem.text.files import Document
 from adhominem.text.lexicon import Numbered
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import SPECIAL, Vocabulary, prefix_tokens
 
 FORMAT = 2  # of config.json
-_SHORTEST = "shortest_training_text"  # a part of config.json that a model may lack
-_MaybeLength: Any = float | None
+Delta = Annotated[float, Within(at_least=0, below=0.5)]
 _MOST_GENRES = 1_000  # every text is compared with all of them
 _TWO_COVARIANCE = tuple(
     f"two_covariance.{name}"
     for name in ("author_mean", "between_author_factor", "within_author_factor")
 )
+_OF_SUCCESSOR = ("kernel.", "adaptation.", "detector.")
 STRINGS = ("characters", "tokens", "symbols")  # of ngrams.json
 BIGRAMS = ("bigrams", "shaped_bigrams")
 _NGRAM_ARRAYS = {
@@ -52,14 +53,21 @@ _NGRAM_ARRAYS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Trained:
+class Measured:
+    """What was measured in training, as far as config.json says it."""
+
+    shortest_training_text: float | None = None  # tokens; 99% of the training texts have more
+    delta: Delta | None = None  # of the non-answers, found on dev
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Trained(Measured):
     """A trained model as stored in its folder."""
 
     weights: Arrays
     scores: dict[str, Any]  # on dev, by set
     folder: Path
     genres: Genres | None = None
-    shortest_training_text: float | None = None  # tokens; 99% of the training texts have more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +78,22 @@ class Model(_Trained):
     vocabulary: Vocabulary
 
     def two_covariance(self) -> TwoCovariance:
-        """The two-covariance layer that was trained with this network."""
+        """The two-covariance layer that was trained with this network, with UAL and O2D2 if any."""
         mean, *raw = (self.weights[name].astype(np.float64) for name in _TWO_COVARIANCE)
         between, within = (np.tril(factor, -1) + np.diag(np.exp(np.diag(factor))) for factor in raw)
-        return TwoCovariance.from_factors(mean, between, within)
+        if not self.config.loss.adaptation_size:
+            return TwoCovariance.from_factors(mean, between, within)
+        layer = Successor.from_factors(mean, between, within)
+        names = [name for name in self.weights if name.startswith(_OF_SUCCESSOR)]
+        layer.weights = {name: self.weights[name].astype(np.float64) for name in names}
+        return layer
+
+    def project(self, levs: FloatArray) -> FloatArray:
+        """The input (documents, size) of the two-covariance layer, for LEVs."""
+        if not self.config.loss.projection_size:
+            return np.asarray(levs)
+        weight, bias = self.weights["projection.weight"], self.weights["projection.bias"]
+        return np.tanh(levs @ weight.T.astype(np.float64) + bias)
 
     def network_weights(self) -> dict[str, Array32]:
         """The weights of the network alone, by the network's names."""
@@ -110,7 +130,8 @@ class Member:
         self.name = model.folder.name
         self.tokenizer, self.encoder = tokenizer, encoder
         self.genres = model.genres
-        self.shortest_training_text = model.shortest_training_text
+        self.shortest_training_text, self.delta = model.shortest_training_text, model.delta
+        self.decision_threshold: float | None = None  # on the distance, if that was trained
         self.scorer = _scorer(model)
         self.lev_size = model.config.lev_size
         if isinstance(model, NgramModel):
@@ -120,6 +141,8 @@ class Member:
         else:
             self.vocabulary, data = model.vocabulary, model.config.data
             self.knows_topics, self.windows = data.knows_topics, data.windows
+            if (loss := model.config.loss).distance == "contrastive":
+                self.decision_threshold = loss.decision_threshold
 
     def encode_numbered(self, documents: Sequence[Document], tokens: Numbered) -> Array32:
         """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
@@ -177,7 +200,10 @@ def _scorer(model: AnyModel) -> MemberScorer:
     if not isinstance(model, Model):
         raise damaged(model.folder, f"{layout.STYLES.name}: an n-gram model without genres")
     with reading(model.folder, layout.WEIGHTS.name):
-        return LayerMember(model.two_covariance(), np.asarray, model.config.lev_size)
+        layer, lev_size = model.two_covariance(), model.config.lev_size
+    if isinstance(layer, Successor):
+        return SuccessorMember(layer, model.project, lev_size)
+    return LayerMember(layer, model.project, lev_size)
 
 
 def _device_runtime(model: Model, device: str) -> Encoder:
@@ -246,7 +272,7 @@ def read_model(files: ModelFiles) -> AnyModel:
 def _read_network(files: ModelFiles, description: dict[str, Any]) -> Model:
     with reading(files.folder, layout.CONFIG.name):
         config = Config.from_json(description["config"])
-        shortest = from_json(_MaybeLength, description.get(_SHORTEST), _SHORTEST)
+        measured = read_measured(description)
         characters = description["characters"]
         if not isinstance(characters, list) or not all(
             isinstance(character, str) and len(character) == 1 for character in characters
@@ -268,7 +294,7 @@ def _read_network(files: ModelFiles, description: dict[str, Any]) -> Model:
         scores=description["scores"],
         folder=files.folder,
         genres=read_genres(files, config.encoder.lev_size),
-        shortest_training_text=shortest,
+        **vars(measured),
     )
 
 
@@ -320,16 +346,27 @@ def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
     """The required shapes of the weights, to detect files of different models."""
     words, characters = len(vocabulary.token_types), len(vocabulary.characters)
     network = weight_shapes(config.encoder, len(SPECIAL) + words, len(SPECIAL) + characters)
-    size = config.encoder.lev_size
+    loss, lev_size = config.loss, config.encoder.lev_size
+    size, hidden = loss.projection_size or lev_size, loss.adaptation_size
     layer = zip(_TWO_COVARIANCE, ((size,), (size, size), (size, size)), strict=True)
     shapes = {f"network.{name}": shape for name, shape in network.items()} | dict(layer)
+    dense = {"projection": (size, lev_size)} if loss.projection_size else {}
+    if hidden:
+        shapes |= dict.fromkeys(
+            ("kernel.log_gamma", "kernel.log_alpha", "detector.threshold"), (1,)
+        )
+        dense |= {"adaptation.hidden": (hidden, size), "adaptation.answers": (4, hidden)}
+        dense |= {"detector.first": (hidden, 2 * size + 4), "detector.second": (hidden, hidden)}
+        dense |= {"detector.output": (1, hidden)}
+    for name, shape in dense.items():
+        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
     return {name: ("F32", shape) for name, shape in shapes.items()}
 
 
 def _read_ngrams(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
     with reading(files.folder, layout.CONFIG.name):
         config = NgramConfig.from_json(description["config"])
-        shortest = from_json(_MaybeLength, description.get(_SHORTEST), _SHORTEST)
+        measured = read_measured(description)
     with reading(files.folder, layout.NGRAM_LIST.name):
         lists = files.json(layout.NGRAM_LIST)
         strings = {name: _strings(lists, name) for name in STRINGS}
@@ -366,8 +403,14 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
         scores=description["scores"],
         folder=files.folder,
         genres=read_genres(files, config.lev_size),
-        shortest_training_text=shortest,
+        **vars(measured),
     )
+
+
+def read_measured(description: dict[str, Any]) -> Measured:
+    """What was measured in training, in config.json."""
+    names = {field.name for field in fields(Measured)} & set(description)
+    return from_json(Measured, {name: description[name] for name in names}, "it")
 
 
 def _strings(lists: Any, name: str) -> tuple[str, ...]:

@@ -45,11 +45,12 @@ def write_model(
     scores: dict[str, Any],
     card: str,
     lengths: IntArray,
+    delta: float | None = None,
 ) -> None:
     """Write a network, trained on texts with these numbers of tokens."""
     (folder / layout.WEIGHTS.name).write_bytes(_array_file(weights))
     _write_json(folder / layout.TOKENIZER.name, _tokenizer_json(vocabulary))
-    more = {"characters": list(vocabulary.characters), **_shortest(lengths)}
+    more = {"characters": list(vocabulary.characters), "delta": delta, **_shortest(lengths)}
     _describe(folder, layout.NETWORK, {"config": config.to_json(), **more}, scores, card)
 
 
@@ -73,9 +74,15 @@ def write_ngram_model(
     _describe(folder, layout.NGRAMS, more, scores, card)
 
 
-def write_ensemble(folder: Path, members: list[str], scores: dict[str, Any], card: str) -> None:
+def write_ensemble(
+    folder: Path,
+    members: list[str],
+    scores: dict[str, Any],
+    card: str,
+    delta: float | None = None,
+) -> None:
     """Write an ensemble of members whose folders are inside this one; the first one leads."""
-    more = {"members": members, "lead": members[0] if members else ""}
+    more = {"members": members, "lead": members[0] if members else "", "delta": delta}
     _describe(folder, layout.ENSEMBLE, more, scores, card)
 
 

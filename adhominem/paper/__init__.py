@@ -36,6 +36,17 @@ as in the paper (arXiv:2008.10105).
     | 4 a row of Table 2                     | evaluation/pan.py  | table_row                    |
     | 4 attention heatmaps                   | runtime.py         | Runtime.attend               |
 
+Its successor of 2021 (arXiv:2106.11196 and 2106.15825), the preset `pan21`:
+
+    | DML, the kernel of the distance        | losses.py          | KernelSimilarity             |
+    | BFS, behind a dense layer              | losses.py          | SiameseModel.project         |
+    | UAL, uncertainty adaptation            | uncertainty.py     | UncertaintyAdaptation        |
+    | UAL, its loss                          | uncertainty.py     | adaptation_loss              |
+    | pairs of four classes                  | sampling.py        | PairOptions                  |
+    | O2D2, undecidable pairs                | uncertainty.py     | Detector                     |
+    | O2D2, the second stage                 | uncertainty.py     | train_detector               |
+    | all four stages at inference           | successor.py       | Successor.stages             |
+
 Inference has three equivalent implementations: in NumPy (`runtime.py`, `recurrence.py`), in C
 (`fused.c`), and in torch on a GPU (`device.py`). Training on a GPU has its recurrence in one kernel
 (`device_recurrence.py`). Tests compare all of them with `network.py`.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from adhominem.errors import OptionError
 from adhominem.paper.sampling import PairOptions
 from adhominem.records import (
     BaseConfig,
@@ -20,6 +21,7 @@ from adhominem.records import (
     Share,
     ShareBelow1,
     Size,
+    SizeOrNone,
     pick_preset,
 )
 from adhominem.text.normalisation import Normaliser
@@ -66,21 +68,41 @@ class EncoderOptions(Options):
 class LossOptions(Options):
     """The loss that training minimises. The defaults are the paper's.
 
-    distance                 "contrastive" (the paper's), or "" for none
+    distance                 "contrastive" (the paper's), "kernel" (its successor's), or "" for none
     in_batch_negatives       weight of the added term; 0 leaves it out
     in_batch_form            "softmax" of the log Bayes factors, or "cosine": the softmax of all
                              documents' cosines, centred on the batch's mean
     stop_gradient_at_lev     the Bayes factor's loss only trains its own layer
+    projection_size          of a dense layer, with tanh, before the two-covariance layer; 0: none
+    adaptation_size          of the hidden layers of the successor's uncertainty adaptation and of
+                             its detector of undecidable pairs; 0: neither
+    entropy_weight           of the entropy of the adapted answers, which is rewarded
     """
 
-    distance: Annotated[str, OneOf("contrastive", "")] = "contrastive"
+    distance: Annotated[str, OneOf("contrastive", "kernel", "")] = "contrastive"
     same_threshold: NotNegative = 1.0  # tau_s, on the squared distance
     different_threshold: NotNegative = 3.0  # tau_d
+    kernel_same_threshold: Share = 0.91  # tau_s, on the kernel
+    kernel_different_threshold: Share = 0.09  # tau_d
     in_batch_negatives: NotNegative = 0.0
     in_batch_form: Annotated[str, OneOf("softmax", "cosine")] = "softmax"
     stop_gradient_at_lev: bool = False
+    projection_size: SizeOrNone = 0
+    adaptation_size: SizeOrNone = 0
+    entropy_weight: NotNegative = 0.1
 
-    ordered = (("same_threshold", "<", "different_threshold"),)
+    ordered = (
+        ("same_threshold", "<", "different_threshold"),
+        ("kernel_different_threshold", "<", "kernel_same_threshold"),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.adaptation_size and self.distance != "kernel":
+            raise OptionError(
+                f"adaptation_size is {self.adaptation_size} with the distance '{self.distance}'; "
+                "expected kernel, whose probability is the first of the successor's stages"
+            )
 
     @property
     def by_cosine(self) -> bool:
@@ -108,6 +130,8 @@ class TrainingOptions(Options):
     masks: Annotated[str, OneOf("document", "pair")] = "pair"  # what shares dropout masks
     seed: Seed = 0
     checkpoint_minutes: NotNegative = 5.0  # between checkpoints within an epoch; 0: every step
+    detector_epochs: Size = 30  # of O2D2, over pairs of the calibration texts
+    detector_margin: Share = 0.05  # around 0.5: answers within it are undecidable, like wrong ones
 
     def rate(self, epoch: float) -> float:
         """The learning rate after this many epochs."""
@@ -121,9 +145,6 @@ class Config(BaseConfig):
 
     dropped = (
         ("encoder.train_word_vectors", True),
-        ("loss.kernel_same_threshold", 0.91),
-        ("loss.kernel_different_threshold", 0.09),
-        ("loss.projection_size", 0),
         ("loss.projection_dropout", 0.2),
     )
 
@@ -145,6 +166,16 @@ class Config(BaseConfig):
 
 PRESETS = {
     "pan20": Config(),  # the paper's
+    # The authors' system of the year after (arXiv:2106.11196 and 2106.15825). No text says how
+    # large the hidden layers of UAL and O2D2 are.
+    "pan21": Config(
+        data=DataOptions(
+            pairs=PairOptions(class_shares=(0.11, 0.19, 0.42, 0.28)), hidden_topics=1.0
+        ),
+        loss=LossOptions(
+            distance="kernel", stop_gradient_at_lev=True, projection_size=40, adaptation_size=40
+        ),
+    ),
     # For texts of any genre: it must learn the author, not the genre. So a batch contains one
     # corpus, and each of its texts is compared with all others, relative to the mean of the batch;
     # small corpora are drawn from more often, but at most twice an epoch, to avoid overfitting

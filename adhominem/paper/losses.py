@@ -1,8 +1,9 @@
 """The Siamese network with its losses, and the two-covariance layer behind it, for training.
 
-The losses are on the distance of two LEVs and on their Bayes factor. The two-covariance layer is
-the torch twin of `two_covariance.py`. It holds lower Cholesky factors of the two precisions with
-exponentiated diagonals, so that both stay positive definite whatever a step does to them.
+The losses are on the distance of two LEVs and on their Bayes factor; `uncertainty.py` has what the
+paper's successor adds. The two-covariance layer is the torch twin of `two_covariance.py`. It holds
+lower Cholesky factors of the two precisions with exponentiated diagonals, so that both stay
+positive definite whatever a step does to them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from adhominem.paper.config import EncoderOptions, LossOptions
 from adhominem.paper.network import Batch, Masks, Network
+from adhominem.paper.uncertainty import Detector, UncertaintyAdaptation, adaptation_loss
 
 _STARTING_SCALE = 15.0  # of cosines in the softmax
 
@@ -36,12 +38,30 @@ class SiameseModel(nn.Module):
         super().__init__()
         self.options = loss
         self.network = Network(token_types, characters, encoder)
-        self.two_covariance = TwoCovarianceLayer(encoder.lev_size)
+        size, hidden = loss.projection_size or encoder.lev_size, loss.adaptation_size
+        self.two_covariance = TwoCovarianceLayer(size)
         self.cosine = CosineSoftmax() if loss.by_cosine else None
+        self.kernel = KernelSimilarity() if loss.distance == "kernel" else None
+        self.projection = nn.Linear(encoder.lev_size, size) if loss.projection_size else None
+        self.adaptation = UncertaintyAdaptation(size, hidden) if hidden else None
+        self.detector = Detector(size, hidden) if hidden else None
 
     def encode(self, batch: Batch, masks: Masks | None = None) -> Tensor:
         """The LEVs (documents, lev_size) of a batch; with masks, as in training."""
         return self.network(batch, masks).levs  # type: ignore[no-any-return]
+
+    def project(self, levs: Tensor) -> Tensor:
+        """The input (documents, size) of the two-covariance layer, for LEVs."""
+        return levs if self.projection is None else torch.tanh(self.projection(levs))
+
+    def log_bayes_factor(self, first: Tensor, second: Tensor) -> Tensor:
+        """The log Bayes factor (pairs,) of LEVs (pairs, lev_size); adapted, if the model adapts."""
+        first, second = self.project(first), self.project(second)
+        scores = self.two_covariance(first, second)
+        if self.adaptation is None:
+            return scores  # type: ignore[no-any-return]
+        answers = self.adaptation(first, second, scores)  # (pairs, 2)
+        return answers[:, 0] - answers[:, 1]  # type: ignore[no-any-return]
 
     def losses(self, levs: Tensor, labels: PairLabels) -> dict[str, Tensor]:
         """Each loss as a mean over its pairs, for LEVs (2 * pairs, lev_size), first ones first."""
@@ -51,11 +71,18 @@ class SiameseModel(nn.Module):
         if options.distance:
             distance = squared_distance(levs[:pairs], levs[pairs:])  # (pairs,)
             near, far = options.same_threshold, options.different_threshold
+            if self.kernel is not None:  # of a similarity, the larger is the nearer
+                distance = -self.kernel(distance)
+                near, far = -options.kernel_same_threshold, -options.kernel_different_threshold
             losses["distance"] = contrastive_loss(distance, labels.same_author, near, far).mean()
-        styles = levs.detach() if options.stop_gradient_at_lev else levs
-        first, second = styles[:pairs], styles[pairs:]  # (pairs, lev_size)
+        styles = self.project(levs.detach() if options.stop_gradient_at_lev else levs)
+        first, second = styles[:pairs], styles[pairs:]  # (pairs, size)
         scores = self.two_covariance(first, second)  # (pairs,)
         losses["bayes_factor"] = bayes_factor_loss(scores, labels.same_author).mean()
+        if self.adaptation is not None:  # which trains itself alone
+            answers = self.adaptation(first.detach(), second.detach(), scores.detach())
+            weight = options.entropy_weight
+            losses["adaptation"] = adaptation_loss(answers, labels.same_author, weight).mean()
         same = labels.same_author.nonzero().squeeze(1)  # (same-author pairs,)
         if options.in_batch_negatives and len(same):
             if self.cosine is not None:
@@ -75,6 +102,7 @@ class SiameseModel(nn.Module):
         is at least that of LEVs with distances at the paper's tau, where the loss brings them.
         """
         with torch.no_grad():
+            levs = self.project(levs)
             self.two_covariance.author_mean.copy_(levs.mean(0))
             aim = self.options.decision_threshold / (2 * levs.shape[1])
             variance = max(aim, float(levs.var(0).mean()))
@@ -97,6 +125,20 @@ def contrastive_loss(
     too_far = (distance - same_threshold).clamp(min=0).square()  # (pairs,)
     too_near = (different_threshold - distance).clamp(min=0).square()  # (pairs,)
     return torch.where(same_author, too_far, too_near)
+
+
+class KernelSimilarity(nn.Module):
+    """The successor's similarity exp(-gamma d^alpha) of squared distances d; both are learnt."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log_gamma = nn.Parameter(torch.tensor([0.09]).log())
+        self.log_alpha = nn.Parameter(torch.tensor([1.5]).log())
+
+    def forward(self, distance: Tensor) -> Tensor:
+        """The probability (pairs,) of one author, from squared distances (pairs,)."""
+        power = distance.clamp(min=1e-12) ** self.log_alpha.exp()
+        return torch.exp(-self.log_gamma.exp() * power)
 
 
 def bayes_factor_loss(log_bayes_factor: Tensor, same_author: Tensor) -> Tensor:

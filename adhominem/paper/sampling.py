@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import BoolArray, IntArray
 from adhominem.errors import OptionError
-from adhominem.records import OneOf, Options, SizeOrNone
+from adhominem.records import OneOf, Options, Share, SizeOrNone
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels
 
 Item = TypeVar("Item")
@@ -175,6 +175,9 @@ class PairOptions(Options):
                               documents
     most_rounds               how many times at most, so that the few texts of a tiny corpus are not
                               learnt by heart; 0 sets no limit
+    class_shares              shares of all documents that make pairs of the same author and topic,
+                              of the same author, of the same topic, and of neither, in place of
+                              Algorithms 1-3; every unknown topic is one by itself
     """
 
     balanced: bool = False
@@ -183,6 +186,7 @@ class PairOptions(Options):
     one_corpus_batches: bool = False
     even_corpora: bool = False
     most_rounds: SizeOrNone = 0
+    class_shares: tuple[Share, Share, Share, Share] = (0.0, 0.0, 0.0, 0.0)
 
     @property
     def within(self) -> str:
@@ -212,7 +216,10 @@ def draw_epoch(
 
 
 def _draw(labels: Labels, seed: str, rng: np.random.Generator, options: PairOptions) -> DrawnPairs:
-    """A draw by the paper's algorithms, paired again according to the options."""
+    """A draw by the paper's algorithms, paired again according to the options, or by classes."""
+    if any(options.class_shares):
+        pairs = _draw_classes(labels, options.class_shares, rng)
+        return pairs[rng.permutation(len(pairs))]
     pairs = sample_pairs(labels.author, random.Random(seed))
     same, different = pairs[pairs.same_author], pairs[~pairs.same_author]
     if options.same_author_across:
@@ -223,6 +230,37 @@ def _draw(labels: Labels, seed: str, rng: np.random.Generator, options: PairOpti
         same, different = _balance(same, different, labels, options, rng)
     pairs = DrawnPairs.join(same, different)
     return pairs[rng.permutation(len(pairs))]
+
+
+def _draw_classes(
+    labels: Labels, shares: tuple[float, ...], rng: np.random.Generator
+) -> DrawnPairs:
+    """Pairs of four classes, the rarest first, each of documents that are left.
+
+    A class with too few documents has fewer pairs than its share.
+    """
+    every = np.arange(len(labels))
+    unknown = len(labels.topic_names) + every
+    topic = np.where(labels.topic == UNKNOWN_LABEL, unknown, labels.topic)  # (documents,)
+    author = labels.author.astype(np.int64)
+    writer_and_topic = author * (len(unknown) + len(labels.topic_names)) + topic
+    left, parts = every, []
+    for (group, apart, same_author), share in zip(
+        (
+            (writer_and_topic, every, True),
+            (author, topic, True),
+            (topic, author, False),
+            (0 * every, topic, False),
+        ),
+        shares,
+        strict=True,
+    ):
+        first, second = (left[one] for one in match_apart(group[left], apart[left], rng))
+        drawn = DrawnPairs(first, second, author[first] == author[second])
+        drawn = drawn[drawn.same_author == same_author]
+        parts.append(drawn[rng.permutation(len(drawn))[: round(share * len(labels) / 2)]])
+        left = np.setdiff1d(left, parts[-1].documents)
+    return DrawnPairs.join(*parts)
 
 
 def why_no_pairs(labels: Labels, options: PairOptions) -> str:

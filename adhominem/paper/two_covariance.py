@@ -14,6 +14,7 @@ ill-conditioned the matrices are.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +74,7 @@ class TwoCovariance:
         author_mean: npt.ArrayLike,
         between_author_factor: npt.ArrayLike,
         within_author_factor: npt.ArrayLike,
-    ) -> TwoCovariance:
+    ) -> Self:
         """A model from the lower Cholesky factors of B and W, as in training."""
         mean, between, within = (
             np.asarray(value, dtype=np.float64)

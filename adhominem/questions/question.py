@@ -60,7 +60,7 @@ Known = dict[str, tuple[Document, ...]]  # candidates' texts, by name; () where 
 class Side:
     """Texts that are taken as one person's, or one by one."""
 
-    texts: tuple[Exhibit, ...]
+    texts: tuple[Exhibit, ...] = ()
     name: str = ""
 
     @property

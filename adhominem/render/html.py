@@ -23,6 +23,7 @@ from adhominem.render.templates import asset, markup, render, render_page, verba
 from adhominem.verify.explanation import ExplainedText, Explanation
 
 _VIEWS = {
+    "windows": "Windows",
     "attention": "Attention",
     "contributions": "Same or different authors",
     "ngrams": "N-grams",
@@ -102,7 +103,12 @@ def explanation_fragment(explanation: Explanation, view: str = "") -> Markup:
             if place.text == index
         ]
         sides[text.side].append((text, heat_map(text, strongest=strongest, marks=marks)))
-    shown = {"attention": explanation.has_attention, "ngrams": bool(explanation.ngrams)}
+    windows = list(layout.window_maps(explanation))
+    shown = {
+        "windows": bool(windows),
+        "attention": explanation.has_attention,
+        "ngrams": bool(explanation.ngrams),
+    }
     views = [(name, label) for name, label in _VIEWS.items() if shown.get(name, True)]
     return markup(
         "explanation_fragment.html",
@@ -115,6 +121,7 @@ def explanation_fragment(explanation: Explanation, view: str = "") -> Markup:
         deepest=summary.contributed(strongest).lstrip("+"),
         ngrams=zip(explanation.ngrams, map(layout.contribution_class, levels), strict=True),
         sides=sides.values(),
+        windows=windows,
     )
 
 

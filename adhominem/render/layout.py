@@ -23,7 +23,12 @@ from math import isfinite, log, log2
 
 from adhominem.harmless import harmless
 from adhominem.render.summary import contributed
-from adhominem.verify.explanation import ExplainedText, Explanation
+from adhominem.verify.explanation import (
+    AttendedWindow,
+    ExplainedText,
+    Explanation,
+    TextInWindows,
+)
 
 LEVELS = 10  # of attention
 MOST_TIMES_EVEN = 13  # from about here on, attention has the last level
@@ -175,7 +180,7 @@ def passage_levels(text: ExplainedText, strongest: float) -> list[PassageLevels]
 class ShownPassage:
     """A passage, or what lies between two, as it is shown on paper and on terminals."""
 
-    amount: str  # what it contributes; empty between passages
+    amount: str  # what it contributes, or a window's attention; empty between passages
     levels: PassageLevels | None  # None between passages
     runs: tuple[tuple[str, int], ...]  # harmless letters, and the level of their token's attention
 
@@ -199,3 +204,32 @@ def heat_maps(explanation: Explanation) -> Iterator[tuple[ExplainedText, list[Sh
                 amount = "" if number is None else contributed(text.passages[number].contribution)
                 passages.append(ShownPassage(amount, levels, runs))
         yield text, passages
+
+
+def window_maps(
+    explanation: Explanation,
+) -> Iterator[tuple[ExplainedText, str, list[ShownPassage]]]:
+    """Each text with a network's name and its windows, if they were asked for."""
+    for text in explanation.texts:
+        windows = text.windows if isinstance(text, TextInWindows) else ()
+        for network, group in groupby(windows, key=lambda window: window.network):
+            of_network = list(group)
+            shown = [_window(text.text, window, len(of_network)) for window in of_network]
+            yield text, network, shown
+
+
+def _window(text: str, window: AttendedWindow, windows: int) -> ShownPassage:
+    """One of so many windows: the prefix and the tokens, with a space between two."""
+    even = 1 + len(window.tokens)  # a network has a prefix even if it knows no topics
+    tokens = [
+        (" ".join(text[token.start : token.end].split()), token.attention * even)
+        for token in window.tokens
+    ]
+    if window.prefix:
+        tokens.insert(0, (window.prefix, window.prefix_attention * even))
+    words, times_even = zip(*tokens, strict=True)
+    levels = PassageLevels(window.attention * windows, times_even, 0)
+    runs: list[tuple[str, int]] = []
+    for word, level in zip(words, levels.tokens, strict=True):
+        runs += (harmless(word), level), (" ", 0)
+    return ShownPassage(f"{window.attention:.1%}", levels, tuple(runs[:-1]))

@@ -46,14 +46,18 @@ def terminal_colours(environment: Mapping[str, str], is_terminal: bool) -> Colou
 def terminal_heat_map(explanation: Explanation, colours: Colours, width: int) -> str:
     """All texts as heat maps, a legend, the strongest n-grams and, last, the result.
 
-    Control characters in the texts are made harmless.
+    The heat maps show windows if the explanation has them, and otherwise passages. Control
+    characters in the texts are made harmless.
     """
     width = max(width, _NARROWEST)
     shown = []
-    for text, passages in layout.heat_maps(explanation):
-        shown += [*wrap(f"{text.side} side: {_one_line(text.name)}", width), ""]
-        shown += [_heat_map(passages, colours, width), ""]
-    shown += wrap(_legend(explanation, colours), width)
+    windows = list(layout.window_maps(explanation))
+    passages = ((text, "", passages) for text, passages in layout.heat_maps(explanation))
+    for text, network, lines in windows or passages:
+        read = f", as {network} read it" if network else ""
+        shown += [*wrap(f"{text.side} side: {_one_line(text.name + read)}", width), ""]
+        shown += [_heat_map(lines, colours, width), ""]
+    shown += wrap(_legend(explanation, colours, "window" if windows else "passage"), width)
     shown += _ngrams(explanation)
     shown += _balance(explanation, width)
     shown += _result(explanation, width)
@@ -111,19 +115,21 @@ def _on(colour: str, colours: Colours) -> Style:
     return Style(color=layout.INK, bgcolor=colour)
 
 
-def _legend(explanation: Explanation, colours: Colours) -> str:
+def _legend(explanation: Explanation, colours: Colours, what: str) -> str:
     number = (
         "The number is what the passage contributes to the log10 Bayes factor, + for one author."
+        if what == "passage"
+        else "The number is the share of the attention to the text that the window got."
     )
     if not explanation.has_attention:
         return f"{summary.NO_ATTENTION} {number}"
     if colours == "none":
         signs = (
-            "The higher the bar, the more attention the passage got; [tokens] got more than twice, "
-            "[[tokens]] more than six times an even share of their passage's attention."
+            f"The higher the bar, the more attention the {what} got; [tokens] got more than twice, "
+            f"[[tokens]] more than six times an even share of their {what}'s attention."
         )
     else:
-        signs = "Blue: attention of a passage. Red: of a token within its passage."
+        signs = f"Blue: attention of a {what}. Red: of a token within its {what}."
     return f"{signs} {summary.NOT_WHY} {number}"
 
 

@@ -57,6 +57,14 @@ def ensemble_log_bayes_factor(members: Sequence[npt.ArrayLike]) -> FloatArray:
     return np.asarray(np.logaddexp.reduce(same, axis=0) - np.logaddexp.reduce(different, axis=0))
 
 
+def same_author_by_distance(distance: npt.ArrayLike, threshold: float) -> FloatArray:
+    """Answers (pairs,) by the squared distance: tau / (tau + d) for the threshold tau.
+
+    Above 0.5 for distances below tau, from 1 for equal LEVs towards 0. They are no probabilities.
+    """
+    return np.asarray(threshold / (threshold + np.asarray(distance, dtype=np.float64)))
+
+
 def without_weak_answers(probability: npt.ArrayLike, delta: float) -> FloatArray:
     """The probabilities, with those within 0.5 +- delta set to 0.5: no answer."""
     if not 0 <= delta <= 0.5:

@@ -1,7 +1,8 @@
 """The evidence of each member of a model on pairs of its LEVs, in nats: one protocol, two ways.
 
     GenreMember  by the three-level model: genre, author, text
-    LayerMember  by the two-covariance layer that a network was trained with: as in the paper
+    LayerMember  by the two-covariance layer that a network was trained with: as in the paper,
+                 or, as SuccessorMember, as in its successor
 
 A pair is two sides, each given by the indices of its texts, padded with -1.
 """
@@ -15,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from adhominem.arrays import FloatArray, IntArray, Rows
+from adhominem.paper.successor import Successor
 from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score.contributions import Contribution, FactorContribution, product_contribution
 from adhominem.score.genres import Genres, PairGeometry
@@ -124,10 +126,7 @@ class LayerMember:
     ) -> Evidence:
         """The layer's evidence on pairs of sides (pairs, texts), before `weight` is applied."""
         moved = self._moved(texts.levs, population)  # (texts, size)
-        sides = [
-            moved[side[:, 0]] if side.shape[1] == 1 else [moved[one[one >= 0]] for one in side]
-            for side in (first, second)
-        ]
+        sides = [_vectors(moved, side) for side in (first, second)]
         factors = self.layer.log_bayes_factor(sides[0], sides[1])
         if population is None:
             return Evidence(factors)
@@ -184,6 +183,28 @@ class LayerMember:
         if population is None:
             return projected
         return projected - self.project(population.mean[None]) + self.layer.author_mean
+
+
+@dataclass(frozen=True)
+class SuccessorMember(LayerMember):
+    """A network of the paper's successor, whose Bayes factors are adapted: see `Successor`."""
+
+    layer: Successor
+
+    def stages(
+        self, texts: MemberTexts, first: IntArray, second: IntArray
+    ) -> dict[str, FloatArray]:
+        """The answers (pairs,) of each stage on pairs of sides (pairs, texts)."""
+        levs = texts.levs.astype(np.float64)
+        both = [
+            (_vectors(rows, first), _vectors(rows, second)) for rows in (levs, self.project(levs))
+        ]
+        return self.layer.stages(*both)
+
+
+def _vectors(rows: FloatArray, side: IntArray) -> FloatArray | list[FloatArray]:
+    """The rows of the texts of one side of each pair (pairs, texts)."""
+    return rows[side[:, 0]] if side.shape[1] == 1 else [rows[one[one >= 0]] for one in side]
 
 
 MemberScorer = GenreMember | LayerMember

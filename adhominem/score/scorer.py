@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from adhominem.arrays import AnyLevs, FloatArray, IntArray, Levs, Rows, in_columns
+from adhominem.arrays import AnyLevs, BoolArray, FloatArray, IntArray, Levs, Rows, in_columns
 from adhominem.errors import ModelError, OptionError
+from adhominem.paper.successor import STAGES
 from adhominem.score.calibration import (
     OTHERS,
     Calibration,
@@ -32,6 +33,7 @@ from adhominem.score.members import (
     GenreMember,
     LayerMember,
     MemberScorer,
+    SuccessorMember,
     blocks_of,
     evidence_of,
 )
@@ -144,6 +146,29 @@ class Scorer:
         parts = self.parts(population)
         scores = [self._scores(*chunk, parts) for chunk in self._chunks(first, second)]
         return Scores.joined(scores) if scores else self._nothing()
+
+    def stages(self, first: Sides, second: Sides) -> dict[str, FloatArray]:
+        """The probabilities (pairs,) of each stage of the paper's successor, the members' means.
+
+        Those of O2D2 are UAL's, and 0.5 where at least half of the members find a pair
+        undecidable. Empty unless all members are such models; a population is not used.
+        """
+        members = [member for member in self.members if isinstance(member, SuccessorMember)]
+        if len(members) < len(self.members) or not len(first):
+            return {}
+        parts = [
+            [member.stages(one, *numbers) for member, one in zip(members, texts, strict=True)]
+            for texts, *numbers in self._chunks(first, second)
+        ]
+        means = {
+            name: np.concatenate([np.mean([one[name] for one in part], axis=0) for part in parts])
+            for name in STAGES
+        }
+        return means | {"O2D2": np.where(means["O2D2"] >= 0.5, 0.5, means["UAL"])}
+
+    def undecidable(self, first: Sides, second: Sides) -> BoolArray:
+        """Which pairs (pairs,) of sides a model of the paper's successor leaves open."""
+        return np.asarray(self.stages(first, second).get("O2D2", np.ones(len(first))) == 0.5)
 
     def _chunks(
         self, first: Sides, second: Sides

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +30,7 @@ from adhominem.text.files import (
 )
 from adhominem.text.streams import (
     JsonRows,
+    first_row,
     made_of_rows,
     read_json_lines,
     read_text,
@@ -92,6 +94,34 @@ def find_file(folder: Path, stem: str) -> Path | None:
 # Pairs, 2020 and 2021
 
 
+def pairs_file(path: Path) -> Path:
+    """The file of pairs at a path: itself, or that of a folder, `pairs.jsonl` or by PAN's name."""
+    if not os.path.isdir(path):
+        return path
+    if (pairs := find_file(path, "pairs.jsonl")) is not None:
+        return pairs
+    others = [file for file in visible_files(path, (".jsonl",)) if "pair" in first_row(file)]
+    if len(others) == 1:
+        return others[0]
+    if not others:
+        problem = "there is no pairs.jsonl in this folder; give PAN's folder, or the file"
+        raise NotFoundError(problem, path)
+    names = " and ".join(readable_name(file.name) for file in others[:2])
+    raise NotFoundError(f"there are several files of pairs, {names}; give one of them", path)
+
+
+def truth_file(path: Path) -> Path:
+    """The truth of a pair set: this file itself, that beside a file of pairs, or in a folder."""
+    if not os.path.isdir(path):
+        return find_truth(path) or path
+    with suppress(NotFoundError):
+        truth = find_file(path, "truth.jsonl") or find_truth(pairs_file(path))
+        if truth is not None:
+            return truth
+    problem = "there is no truth.jsonl in this folder; give the file, or a folder with one"
+    raise NotFoundError(problem, path)
+
+
 def find_truth(pairs: Path) -> Path | None:
     """The truth beside a file of pairs: `truth.jsonl`, or PAN's own `NAME-truth.jsonl`."""
     stem = bare_stem(pairs)
@@ -107,13 +137,11 @@ def pair_rows(
 
     Without `labelled`, the truth is ignored.
     """
-    if os.path.isdir(path):
-        pairs = find_file(path, "pairs.jsonl")
-        if pairs is None:
-            problem = "there is no pairs.jsonl in this folder; give PAN's folder, or the file"
-            yield NotFoundError(problem, path)
-            return
-        path = pairs
+    try:
+        path = pairs_file(path)
+    except InputError as error:
+        yield error
+        return
     truth = (truth or find_truth(path)) if labelled else None
     labels: Truths = {}
     with counting_bytes(lambda count: None):  # a truth is no part of the texts

@@ -56,6 +56,8 @@ from adhominem.text.pan import (
 )
 from adhominem.text.streams import (
     JsonRows,
+    first_readable,
+    first_row,
     json_rows,
     lines_in,
     made_of_rows,
@@ -205,9 +207,8 @@ def find_sources(path: str | Path) -> list[Source]:
         raise NotFoundError(NOT_FOUND, path)
     name = readable_name(real_path(path).name)
     pairs = find_file(path, "pairs.jsonl")
-    if pairs is not None and "text" not in _first_readable(
-        read_json_lines(pairs)
-    ):  # documents may have this name, too
+    # Documents may have this name, too.
+    if pairs is not None and "text" not in first_row(pairs):
         return [Source(name, pairs, Layout.PAIRS)]
     if is_problem_folder(path):
         return [Source(name, path, Layout.PROBLEMS)]
@@ -288,7 +289,7 @@ def documents_in(
         return json_rows(lines_in(io.BufferedReader(io.BytesIO(data)), path), path)
 
     documents: Iterable[Document | InputError]
-    if "pair" in _first_readable(rows()):
+    if "pair" in first_readable(rows()):
         documents = _pair_documents(pairs_in(rows(), path))
     else:
         documents = _json_documents(rows(), path, lambda document: document)
@@ -303,6 +304,27 @@ def read_pairs(
     return stop_or_skip(with_unique_ids(rows), skipped)
 
 
+def read_pair(path: str | Path, id: str) -> Pair:
+    """The pair with this id, without its truth; its documents are named with their fandoms.
+
+    Reading ends there, and passes over rows that cannot be read.
+    """
+    ids: list[str] = []
+    skipped: list[InputError] = []
+    for pair in stop_or_skip(pair_rows(path_of(path), labelled=False), skipped):
+        if pair.id == id:
+            first, second = (
+                replace(text, id=f"{text.id} ({text.topic})" if text.topic else text.id)
+                for text in (pair.first, pair.second)
+            )
+            return replace(pair, first=first, second=second)
+        ids.append(pair.id)
+    if not ids:
+        raise skipped[0]
+    problem = f"no pair has the id '{id}', of {len(ids):,} there; expected one such as '{ids[0]}'"
+    raise NotFoundError(problem, path)
+
+
 def read_problems(
     path: str | Path, *, skipped: list[InputError] | None = None
 ) -> Iterator[PanProblem]:
@@ -314,12 +336,8 @@ def _file_source(path: Path) -> Source:
     name = readable_name(bare_stem(path))
     if readable_suffix(path) != ".jsonl":
         return Source(name, path, Layout.FILE)
-    has_pairs = "pair" in _first_readable(read_json_lines(path))
+    has_pairs = "pair" in first_row(path)
     return Source(name, path, Layout.PAIRS if has_pairs else Layout.JSON_LINES)
-
-
-def _first_readable(rows: JsonRows) -> dict[str, Any]:
-    return next((row for _, row in rows if isinstance(row, dict)), {})
 
 
 def _json_documents(rows: JsonRows, path: Path, check: Check) -> Iterator[Document | InputError]:

@@ -318,6 +318,16 @@ def read_json_lines(path: Path) -> JsonRows:
     return json_rows(read_lines(path), path)
 
 
+def first_row(path: Path) -> dict[str, Any]:
+    """The first readable object in a file of JSON lines; empty if there is none."""
+    return first_readable(read_json_lines(path))
+
+
+def first_readable(rows: JsonRows) -> dict[str, Any]:
+    """The first object of some rows; empty if there is none."""
+    return next((row for _, row in rows if isinstance(row, dict)), {})
+
+
 def json_rows(lines: Lines, path: Path) -> JsonRows:
     """Stream (line number, JSON object or error), without blank lines."""
     number, empty = 0, True

@@ -61,6 +61,7 @@ class Task(Generic[AnyConfig]):
     device: torch.device
     on_event: Callable[[Event], None]
     member: int = 0
+    calibration: PackedCorpus | None = None  # texts for the second stage
 
     def fingerprint(self) -> str:
         """The SHA-256 of settings and data, to recognise a run by.
@@ -72,7 +73,10 @@ class Task(Generic[AnyConfig]):
             del settings["training"][name]
         names: list[str] = sorted(self.dev)
         digest = sha256(json.dumps([settings, names], sort_keys=True).encode())
-        for packed in (self.corpus, *(self.dev[name] for name in names)):
+        data = [self.corpus, *(self.dev[name] for name in names)]
+        if self.calibration is not None:
+            data.append(self.calibration)
+        for packed in data:
             digest.update(str(packed.description.get("tokens_sha256", len(packed.tokens))).encode())
             labels = packed.labels
             for array in (packed.offsets, labels.author, labels.topic, labels.work, labels.corpus):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from adhominem.errors import InputError, MissingExtraError, ModelError, OptionError
-from adhominem.evaluation.pan import table_row
+from adhominem.evaluation.pan import best_delta, table_row
 from adhominem.model.card import ensemble_card
-from adhominem.model.folder import read_models, read_scores
+from adhominem.model.folder import read_folder, read_models, read_scores
 from adhominem.model.member import AnyModel
 from adhominem.model.writing import write_ensemble
 from adhominem.ngrams.config import NGRAM_PRESETS, NgramConfig
@@ -49,6 +49,7 @@ def train(
     output: str | Path,
     *,
     config: Config | NgramConfig | None = None,
+    calibration: PackedCorpus | None = None,
     members: int = 1,
     device: str = "auto",
     resume: bool = False,
@@ -57,7 +58,8 @@ def train(
     """Train a model, or an ensemble of several, and write its folder.
 
     `corpus` comes from `prepare`, each dev set from `prepare_pairs`. `on_event` is called with each
-    step and each epoch. If started by `torchrun`, all processes share each batch.
+    step and each epoch. If started by `torchrun`, all processes share each batch. A network with a
+    detector of undecidable pairs learns these, afterwards, from the texts of `calibration`.
     """
     for library in _LIBRARIES:
         if find_spec(library) is None:
@@ -69,7 +71,15 @@ def train(
 
     config = config or Config()
     _check_members(config, members)
-    _check_data(corpus, dev, config.normaliser)
+    named = {"the corpus": corpus, **dev}
+    if calibration is not None:
+        if not (isinstance(config, Config) and config.loss.adaptation_size):
+            raise OptionError(
+                "calibration texts, but the model has no second stage; expected the preset pan21, "
+                "or another with loss.adaptation_size"
+            )
+        named["the calibration texts"] = calibration
+    _check_data(named, dev, config.normaliser)
     seeds = range(config.training.seed, config.training.seed + members)
     configs = [config.with_setting(f"training.seed={seed}") for seed in seeds]
     first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes, the one that writes
@@ -83,7 +93,7 @@ def train(
                 train_ngrams(Task(corpus, dev, member, work, picked, on_event), output)
             else:
                 place = work / f"member-{at + 1}"
-                task = Task(corpus, dev, member, place, picked, on_event, at)
+                task = Task(corpus, dev, member, place, picked, on_event, at, calibration)
                 folders.append(train_member(task))
         if distributed.rank() == 0:
             if folders:
@@ -106,10 +116,10 @@ def _check_members(config: Config | NgramConfig, members: int) -> None:
 
 
 def _check_data(
-    corpus: PackedCorpus, dev: Mapping[str, PackedCorpus], normaliser: Normaliser
+    named: Mapping[str, PackedCorpus], dev: Mapping[str, PackedCorpus], normaliser: Normaliser
 ) -> None:
     steps = list(normaliser.steps)
-    for name, packed in {"the corpus": corpus, **dev}.items():
+    for name, packed in named.items():
         used = packed.description.get("normalisation", steps)
         if used != steps:
             raise OptionError(
@@ -118,7 +128,10 @@ def _check_data(
             )
     for name, pairs in dev.items():
         if pairs.same_author is None:
-            raise OptionError(f"the dev set '{name}' is not a pair set; make it with prepare_pairs")
+            raise OptionError(
+                f"the dev set '{name}' is not a pair set; expected pairs with their truth, "
+                "as `adhominem pairs` writes them"
+            )
         if pairs.same_author.all() or not pairs.same_author.any():
             raise OptionError(
                 f"the dev set '{name}' has only one class of pairs, which no score can rank; "
@@ -157,12 +170,15 @@ def _gather(folders: list[Path], dev: Mapping[str, PackedCorpus], output: Path) 
             shutil.copytree(source, folder / name)
             with np.load(source.parent / "dev.npz", allow_pickle=False) as by_set:
                 factors.append(dict(by_set))
-        scores = {}
+        answers = {}
         for name, pairs in dev.items():
             assert pairs.same_author is not None
             probabilities = [probability_same_author(by_set[name]) for by_set in factors]
-            scores[name] = table_row(ensemble_probability(probabilities), pairs.same_author)
-        write_ensemble(folder, names, scores, ensemble_card(names, scores))
+            answers[name] = ensemble_probability(probabilities), pairs.same_author
+        scores = {name: table_row(*of_set) for name, of_set in answers.items()}
+        has_delta = read_folder(folders[0]).delta is not None  # as all members, or none
+        delta = best_delta(answers.values()) if has_delta else None
+        write_ensemble(folder, names, scores, ensemble_card(names, scores), delta)
 
 
 @dataclass(frozen=True)
@@ -172,6 +188,7 @@ class TrainedModel:
     model: Path
     scores: dict[str, Any]  # by dev set; of several members, those of their mean probability
     members: tuple[dict[str, Any], ...]  # the scores of each member
+    delta: float | None  # of the non-answers, the best for the dev sets on average
 
 
 def train_files(
@@ -180,6 +197,7 @@ def train_files(
     *,
     dev: Sequence[str | Path] = (),
     config: Config | NgramConfig | None = None,
+    calibration: Sequence[str | Path] = (),
     members: int = 1,
     device: str = "auto",
     resume: bool = False,
@@ -188,22 +206,31 @@ def train_files(
 ) -> TrainedModel:
     """Train a model on texts, or on one corpus that `prepare` made; see `train`.
 
-    `dev` are the pair sets that the best epoch is chosen by. Inputs that are not packed yet are
-    packed for the run.
+    `dev` are the pair sets that the best epoch is chosen by, `calibration` the texts of the second
+    stage. Inputs that are not packed yet are packed for the run.
     """
     config = config or Config()
-    with open_inputs(corpora, dev, config.normaliser, skipped) as (corpus, pairs):
+    with (
+        open_inputs(corpora, dev, config.normaliser, skipped) as (corpus, pairs),
+        ExitStack() as stack,
+    ):
+        apart = None
+        if calibration:
+            opened = open_inputs(calibration, [], config.normaliser, skipped)
+            apart = stack.enter_context(opened)[0]
         models = train(
             corpus,
             pairs,
             output,
             config=config,
+            calibration=apart,
             members=members,
             device=device,
             resume=resume,
             on_event=on_event,
         )
-    return TrainedModel(Path(output), read_scores(output), tuple(model.scores for model in models))
+    scores, delta = read_scores(output), read_folder(output).delta
+    return TrainedModel(Path(output), scores, tuple(model.scores for model in models), delta)
 
 
 @contextmanager

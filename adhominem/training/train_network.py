@@ -14,7 +14,7 @@ from torch import Tensor
 from adhominem.arrays import Array32, FloatArray, IntArray
 from adhominem.errors import OptionError
 from adhominem.evaluation.figures import draw_entropy_curves
-from adhominem.evaluation.pan import PairScores, summarise
+from adhominem.evaluation.pan import PairScores, best_delta, best_threshold, summarise
 from adhominem.model.card import model_card
 from adhominem.model.writing import (
     write_genres,
@@ -25,7 +25,9 @@ from adhominem.paper import distributed
 from adhominem.paper.config import Config
 from adhominem.paper.losses import SiameseModel, squared_distance
 from adhominem.paper.training import DeviceCorpus, Trainer, diverged, encode_documents
+from adhominem.paper.uncertainty import train_detector
 from adhominem.paper.word_vectors import read_word_vectors
+from adhominem.score.decision import probability_same_author
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.vocabulary import Vocabulary
 from adhominem.text.writing import write_folder
@@ -65,7 +67,7 @@ def score_pairs(model: SiameseModel, data: DeviceCorpus) -> PairScores:
     """The Bayes factor, the distance and the cosine of each pair in a dev set."""
     assert data.same_author is not None
     levs = encode_documents(model, data, np.arange(len(data.lengths)))  # (documents, lev_size)
-    factors = model.two_covariance(levs[0::2], levs[1::2])  # (pairs,)
+    factors = model.log_bayes_factor(levs[0::2], levs[1::2])  # (pairs,)
     distance = squared_distance(levs[0::2], levs[1::2])  # (pairs,)
     units = torch.nn.functional.normalize(levs - levs.mean(0), dim=1)  # (documents, lev_size)
     cosine = (units[0::2] * units[1::2]).sum(1)  # (pairs,)
@@ -193,18 +195,28 @@ class _NetworkRun:
         task, best_epoch = self.task, self.progress.best_epoch
         config, corpus, scores = task.config, task.corpus, log[best_epoch]["dev"]
         self.model.load_state_dict(self.best)
+        if task.calibration is not None:
+            self._second_stage(task.calibration)
         dev = {name: score_pairs(self.model, pairs) for name, pairs in self.dev.items()}
         factors = {name: scored.log_bayes_factor for name, scored in dev.items()}
         np.savez(task.folder / "dev.npz", **factors)  # type: ignore[arg-type]
+        # Scored by genres, the model's probabilities will be others than those on dev; and the
+        # second stage has non-answers of its own.
+        found = bool(dev) and not config.loss.by_cosine and task.calibration is None
+        of_dev = [
+            (probability_same_author(scored.log_bayes_factor), scored.same_author)
+            for scored in dev.values()
+        ]
         with write_folder(done) as folder:
             write_model(
                 folder,
                 config=config,
                 vocabulary=self.vocabulary,
-                weights={name: value.numpy() for name, value in self.best.items()},
+                weights={name: value.numpy() for name, value in weights_of(self.model).items()},
                 scores=scores,
                 card=model_card(config, self.vocabulary, corpus.description, scores, best_epoch),
                 lengths=corpus.lengths,
+                delta=best_delta(of_dev) if found else None,
             )
             write_training_authors(folder, corpus.labels.author_names)
             if config.loss.by_cosine:
@@ -218,6 +230,29 @@ class _NetworkRun:
                 [event["within_author_entropy"] for event in log],
                 folder / "entropy.png",
             )
+
+    def _second_stage(self, calibration: PackedCorpus) -> None:
+        """Train O2D2, and find the threshold that its non-answers on all dev sets are best by."""
+        model = self.model
+        assert model.adaptation is not None
+        assert model.detector is not None
+        data = self._data(calibration)
+        levs = encode_documents(model, data, np.arange(len(calibration)))  # (documents, lev_size)
+        train_detector(model, levs, data.labels, self.task.config)
+        parts = []
+        with torch.no_grad():
+            for pairs in self.dev.values():
+                levs = encode_documents(model, pairs, np.arange(len(pairs.lengths)))
+                first, second = model.project(levs[0::2]), model.project(levs[1::2])
+                answers = model.adaptation(first, second, model.two_covariance(first, second))
+                log_odds = model.detector(first, second, model.adaptation.confusion(first, second))
+                parts.append(torch.stack([answers[:, 0].exp(), log_odds.sigmoid()]).cpu().numpy())
+            threshold = 0.5
+            if parts:
+                probability, undecidable = np.concatenate(parts, axis=1)
+                truth = np.concatenate([pairs.same_author for pairs in self.dev.values()])
+                threshold = best_threshold(probability, undecidable, truth)
+            model.detector.threshold.fill_(threshold)
 
     def _levs(self, documents: IntArray) -> Array32:
         """The LEVs (documents, lev_size) of training texts, computed as at inference."""

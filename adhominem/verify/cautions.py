@@ -131,12 +131,14 @@ def cautions_of(
     genres: Sequence[Mapping[str, float]] = (),
     misleading: Sequence[MisleadingRates] = (),
     taken_out: TakenOut = (),
+    undecidable: bool = False,
 ) -> Iterator[Caution]:
     """All cautions about a comparison of these sides by a model.
 
     `scored` is the result of the comparison. If the sides seem to be of two genres, `genres` are
     the shares of each side (`Scorer.genre_shares`). `misleading` are the model's rates of
     misleading evidence without a population, and `taken_out` the passages that were not compared.
+    `undecidable` is what `Scorer.undecidable` says.
     """
     lead, names = model.lead, model.genre_names
     copies = [(text.name, copy) for side in sides for text in side for copy in text.copies]
@@ -172,6 +174,14 @@ def cautions_of(
             "differences between genres cannot be distinguished from differences between authors, "
             "so the log Bayes factor is 0",
             "compare texts of one genre",
+            blocks_decision=True,
+        )
+    if undecidable:
+        yield caution(
+            "undecidable",
+            "the model's detector (O2D2) finds that it cannot decide on these texts",
+            "it has learnt on which texts the model is often wrong; the number leaves that out",
+            "compare longer texts, or more of them",
             blocks_decision=True,
         )
     yield from _single_texts(model, sides)

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from adhominem.arrays import Levs, Rows, is_finite, joined
-from adhominem.errors import NO_WORD, EmptyTextError, InputError
+from adhominem.errors import NO_WORD, EmptyTextError, InputError, OptionError
 from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder, NgramsTogether
 from adhominem.pairs.passages import without_repetitions
@@ -250,6 +250,15 @@ class EnsembleEncoder:
         if not all(map(is_finite, rows)):  # even finite weights may overflow
             raise out_of_range(f"the model {self.name} gives LEVs")
         return Levs(tuple(rows))
+
+    def networks_with_attention(self) -> list[Member]:
+        """The members that are networks; an OptionError if there is none."""
+        if networks := self._networks:
+            return networks
+        raise OptionError(
+            f"the model {self.name} has no network, and only networks have attention; "
+            "expected one trained with a network's preset"
+        )
 
     @property
     def _networks(self) -> list[Member]:

@@ -12,6 +12,9 @@ The contribution of a passage is what the product of both sides loses when the p
 and all else is kept. The rest of the text's contribution is shared out by length. So the
 contributions of all passages add up to the log Bayes factor.
 
+The paper's figure shows *windows* instead (`AttendedWindow`): each as a network read it, with the
+contextual prefix first, so that a token in two windows is there twice, with its attention in each.
+
 On paper, passages begin at sentences (`at_sentences`): the contribution of a passage is shared
 evenly among its characters, and a new passage, of as many sentences as it takes to be long enough,
 has the sum over its characters. So the total of all passages stays the same.
@@ -47,7 +50,7 @@ class TokenAttention:
 
     start: int
     end: int
-    attention: float  # share; sums to 1 over a passage
+    attention: float  # share; sums to 1 over a passage, or over a window and its prefix
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,26 @@ class ExplainedText:
     name: str
     text: str
     passages: tuple[ExplainedPassage, ...]
+
+
+@dataclass(frozen=True)
+class AttendedWindow:
+    """The tokens that a network read together, with the attention that it paid to them."""
+
+    network: str  # the member's name
+    start: int
+    end: int
+    attention: float  # share; sums to 1 over the windows of a network
+    prefix: str  # such as <Harry Potter>; empty if the network knows no topics
+    prefix_attention: float
+    tokens: tuple[TokenAttention, ...]
+
+
+@dataclass(frozen=True)
+class TextInWindows(ExplainedText):
+    """A text with its windows, network by network; they may overlap."""
+
+    windows: tuple[AttendedWindow, ...]
 
 
 @dataclass(frozen=True)
@@ -101,15 +124,26 @@ def explain_texts(
     prior_same_author: float = 0.5,
     delta: float = 0.125,
     scale: VerbalScale | None = None,
+    in_windows: bool = False,
     on_progress: Callable[[float], None] = lambda share: None,
 ) -> Explanation:
     """The comparison of two sides, as by `Verifier.verify`, with all contributions to it.
 
-    `on_progress` is called with the share of the work done.
+    With `in_windows`, the texts are `TextInWindows`. `on_progress` is called with the share of the
+    work done.
     """
+    if in_windows:
+        verifier.networks_with_attention()  # or an error, before any text is read
     comparison = verifier.compare(first, second, population, attention=True)
     verification = verifier.judge(comparison, prior_same_author, delta, scale)
-    return explain_comparison(comparison, verification, on_progress)
+    explanation = explain_comparison(comparison, verification, on_progress)
+    if not in_windows:
+        return explanation
+    pairs = zip(explanation.texts, comparison.texts, strict=True)
+    return replace(
+        explanation,
+        texts=tuple(TextInWindows(**vars(text), windows=windows_of(read)) for text, read in pairs),
+    )
 
 
 def explain_comparison(
@@ -198,6 +232,31 @@ def _attention(
         return None
     tokens = [np.asarray(np.mean(shares, axis=0)) for shares in zip(*token_shares, strict=True)]
     return np.mean(passage_shares, axis=0), tokens
+
+
+def windows_of(text: ComparedText) -> tuple[AttendedWindow, ...]:
+    """The windows of a text whose attention was kept, of all networks."""
+    windows = []
+    for network, encoded in text.attention.items():
+        spans = text.tokens(network).spans.tolist()
+        prefix = f"<{text.document.topic or 'no topic'}>" if network.knows_topics else ""
+        for start, count, attention, shares in zip(
+            encoded.windows.starts.tolist(),
+            encoded.windows.counts.tolist(),
+            encoded.window_attention[0].tolist(),
+            encoded.token_attention.tolist(),
+            strict=True,
+        ):
+            within = spans[start : start + count]
+            tokens = tuple(
+                TokenAttention(begin, end, share)
+                for (begin, end), share in zip(within, shares[1 : 1 + count], strict=True)
+            )
+            begin, end = within[0][0], within[-1][1]
+            windows.append(
+                AttendedWindow(network.name, begin, end, attention, prefix, shares[0], tokens)
+            )
+    return tuple(windows)
 
 
 def _token_shares(attention: Array32, starts: IntArray, counts: IntArray) -> list[FloatArray]:

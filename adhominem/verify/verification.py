@@ -334,6 +334,7 @@ def verification_of(
             genres=list(map(scorer.genre_shares, comparison.levs)) if scored.two_genres[0] else (),
             misleading=verifier.misleading(likeness) if population is None else (),
             taken_out=comparison.taken_out,
+            undecidable=bool(scorer.undecidable([first], [second])[0]),
         )
     )
     use = None

@@ -70,6 +70,7 @@ class Verifier(EnsembleEncoder):
         prose: Prose | None = None,
         machine_look: MachineLook | None = None,
         changed: bool = False,
+        delta: float | None = None,
     ) -> None:
         """Make a verifier from members, as `make_members` returns them.
 
@@ -78,13 +79,13 @@ class Verifier(EnsembleEncoder):
         known authors that the model was tested on, and `evidence` is what its calibration rests on,
         without and with a population. `prose` recognises running prose, `machine_look` text that a
         machine may have written. `changed` is whether the members have changed since they were
-        calibrated.
+        calibrated. `delta` is that of the non-answers, found on dev.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
         super().__init__(members, lead, name)
         self.folder, self.sha256, self.prose = folder, sha256, prose
-        self.machine_look, self.changed = machine_look, changed
+        self.machine_look, self.changed, self.delta = machine_look, changed, delta
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.evidence = evidence or (CalibrationEvidence(), CalibrationEvidence())
         scorers = tuple(member.scorer for member in self.members)
@@ -337,6 +338,29 @@ class Verifier(EnsembleEncoder):
         plain = (np.asarray(levs)[:, :-1] for levs in (first, second))
         return squared_distance(*plain) / len(self.members)
 
+    @property
+    def decision_threshold(self) -> float:
+        """The paper's tau, on `distance`: below it, the answer is the same author."""
+        thresholds = [member.decision_threshold for member in self.members]
+        trained = [threshold for threshold in thresholds if threshold is not None]
+        if len(trained) < len(thresholds):
+            raise OptionError(
+                f"the model {self.name} was not trained by the distance alone; expected a network "
+                "with loss.distance=contrastive, or an ensemble of such"
+            )
+        return sum(trained) / len(trained)
+
+    def saved_delta(self, *, by_distance: bool = False) -> float:
+        """The delta that was found on dev in training, for the answers by the Bayes factor."""
+        if by_distance:
+            raise OptionError("the model's delta is for Bayes factors; with a distance, give one")
+        if self.delta is None:
+            raise OptionError(
+                f"the model {self.name} has no delta: it was trained without dev sets, or "
+                "calibrated or put together afterwards; give a number, such as 0.1"
+            )
+        return self.delta
+
 
 def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:
     """The verifier of a shipped model, given its name, or of a model folder.
@@ -365,4 +389,5 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         prose=read.prose,
         machine_look=read.machine_look,
         changed=read.changed,
+        delta=read.delta,
     )

@@ -60,8 +60,10 @@ for size in small large; do
         set -- "$@" "$work/models/$size-$seed"
     done
     train "$size-1" "$size-single-posts" # posts as they are
-    python "$here/../../benchmarks/table2.py" "$work/dev" \
-        --early-bird "$work/models/$size-early-bird" --members "$@" \
-        --also "$work/models/$size-single-posts" >"$work/table-$size.md"
-    cat "$work/table-$size.md"
+    [ -d "$work/models/$size-ensemble" ] ||
+        adhominem ensemble "$@" -o "$work/models/$size-ensemble"
+    adhominem table "$work/models/$size-early-bird" "$work/models/$size-ensemble" \
+        "$work/models/$size-single-posts" --members --by-distance \
+        --pairs "$work/dev/blogs" --pairs "$work/dev/two-posts" >"$work/table-$size.txt"
+    cat "$work/table-$size.txt"
 done

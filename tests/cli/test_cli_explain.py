@@ -83,6 +83,50 @@ def test_json_has_the_verification_the_passages_and_the_texts(
         assert sum(passage["attention"] for passage in text["passages"]) == pytest.approx(1)
 
 
+def test_a_pair_is_explained_by_its_id_and_windows_are_shown(
+    case: tuple[Path, Path], small_run: SmallRun, tmp_path: Path
+) -> None:
+    texts = [path.read_text("utf-8") for path in case]
+    row = {"id": "p7", "fandoms": ["ships", "cats and dogs"], "pair": texts}
+    (tmp_path / "pairs.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    pair = ("--pairs", tmp_path / "pairs.jsonl", "--pair", "p7", "--model", small_run.folder)
+    told = json.loads(run("explain", *pair, "--windows", "--json").stdout)
+    assert [text["name"] for text in told["texts"]] == [
+        "p7/first (ships)",
+        "p7/second (cats and dogs)",
+    ]
+    assert [text["windows"][0]["prefix"] for text in told["texts"]] == [
+        "<ships>",
+        "<cats and dogs>",
+    ]
+    shown = run("explain", *pair, "--windows").stdout
+    assert "first side: p7/first (ships), as model read it" in shown
+    assert "<ships>" in shown
+    assert "share of the attention to the text" in shown
+    run("explain", *pair, "--windows", "-o", tmp_path / "e.html")
+    assert "&lt;ships&gt;" in (tmp_path / "e.html").read_text("utf-8")
+    assert (
+        "no pair has the id 'p8', of 1 there"
+        in run("explain", *pair, "--pair", "p8", status=1).stderr
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("one.txt",),
+        ("--pairs", "pairs.jsonl"),
+        ("one.txt", "two.txt", "--pairs", "pairs.jsonl", "--pair", "p"),
+        ("--pairs", "pairs.jsonl", "--pair", "p", "--topic-first", "ships"),
+    ],
+)
+def test_either_two_texts_or_one_pair_can_be_explained(arguments: tuple[str, ...]) -> None:
+    assert (
+        "expected two texts, FIRST and SECOND, or one pair"
+        in run("explain", *arguments, status=2).stderr
+    )
+
+
 def test_attention_prints_both_ends_and_lists_what_it_skipped(
     small_run: SmallRun, tmp_path: Path
 ) -> None:

@@ -72,7 +72,7 @@ def test_answers_near_one_half_are_left_open_as_is_best_for_the_training_pairs()
     said = run_baseline("compression", train, train)
     assert said.log_bayes_factor is not None
     probability = probability_same_author(said.log_bayes_factor)
-    delta = best_delta(probability, truth(train))
+    delta = best_delta([(probability, truth(train))])
     assert delta > 0
     np.testing.assert_array_equal(said.value, without_weak_answers(probability, delta))
     assert (said.value == 0.5).any()

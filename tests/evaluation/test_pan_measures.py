@@ -217,7 +217,7 @@ def test_the_best_delta_is_that_of_trying_them_one_by_one(seed: int, skill: floa
         score = overall_2020(np.array(answers), same_author)
         if score > best_score:  # of equals, the smallest
             best, best_score = delta, score
-    result = best_delta(probability, same_author)
+    result = best_delta([(probability, same_author)])
     assert result == pytest.approx(best)
     answers_found = without_weak_answers(probability, result)
     assert overall_2020(answers_found, same_author) == pytest.approx(best_score)
@@ -226,8 +226,8 @@ def test_the_best_delta_is_that_of_trying_them_one_by_one(seed: int, skill: floa
 def test_leaving_only_wrong_answers_open_is_found() -> None:
     probability = np.array([0.9, 0.8, 0.45, 0.55, 0.2, 0.1])  # the two in the middle are wrong
     same_author = np.array([True, True, True, False, False, False])
-    assert best_delta(probability, same_author) == pytest.approx(0.055)
-    assert best_delta(np.array([0.9, 0.55, 0.45, 0.1]), np.array([1, 1, 0, 0], bool)) == 0
+    assert best_delta([(probability, same_author)]) == pytest.approx(0.055)
+    assert best_delta([(np.array([0.9, 0.55, 0.45, 0.1]), np.array([1, 1, 0, 0], bool))]) == 0
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

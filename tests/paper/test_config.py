@@ -132,8 +132,7 @@ def test_a_setting_that_an_earlier_version_did_not_have_is_its_default(path: str
     ("path", "before", "other"),
     [
         ("encoder.train_word_vectors", True, False),
-        ("loss.projection_size", 0, 40),
-        ("loss.kernel_same_threshold", 0.91, 0.95),
+        ("loss.projection_dropout", 0.2, 0.1),
     ],
 )
 def test_a_setting_that_is_gone_may_say_what_is_done_today_and_nothing_else(
@@ -230,7 +229,9 @@ def test_settings_add_up_and_the_preset_stays_as_it_was() -> None:
         ("training.masks=word", "masks is 'word'"),
         ("loss.same_threshold=3", "same_threshold < different_threshold"),
         ("loss.in_batch_negatives=-1", "in_batch_negatives is -1.0"),
-        ("loss.distance=kernel", "distance is 'kernel'"),
+        ("loss.kernel_same_threshold=0.09", "kernel_different_threshold < kernel_same"),
+        ("loss.adaptation_size=4", "with the distance 'contrastive'; expected kernel"),
+        ("data.pairs.class_shares=[1]", r"class_shares is \[1\]; expected 4 entries"),
         ("training.epochs=0", "epochs is 0"),
         ("training.learning_rate=NaN", "learning_rate is nan"),
         ("training.clip_norm=0", "clip_norm is 0.0"),

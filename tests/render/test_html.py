@@ -33,9 +33,11 @@ from adhominem.render.html import (
 )
 from adhominem.render.layout import LEVELS
 from adhominem.verify.explanation import (
+    AttendedWindow,
     ExplainedPassage,
     ExplainedText,
     Explanation,
+    TextInWindows,
     TokenAttention,
 )
 from adhominem.verify.verification import ComparedDocument, PopulationUse, Side
@@ -140,6 +142,21 @@ def test_a_long_text_is_cut_at_its_line_ends_and_passages_go_on(
         '<div class="part"><span class="passage w1 more">  six</span>\n\n</div>'
         '<div class="part"><span class="passage w1" tabindex="-1">nine</span></div></div>'
     )
+
+
+def test_windows_come_first_with_the_prefix_and_a_space_between_tokens() -> None:
+    tokens = (TokenAttention(0, 5, 0.6), TokenAttention(6, 7, 0.2))
+    window = AttendedWindow("net", 0, 7, 0.75, f"<{BAD}>", 0.2, tokens)
+    rest = replace(window, attention=0.25, prefix="")
+    result = explanation("b\x1b\n & !", "x")
+    texts = [TextInWindows(**vars(text), windows=(window, rest)) for text in result.texts[:1]]
+    page = Page(explanation_fragment(replace(result, texts=(*texts, *result.texts[1:]))))
+    assert page.all("input")[0]["value"] == "windows"
+    assert "checked" in page.all("input")[0]
+    assert [shown["class"] for shown in page.all("i")] == ["w2", "w0"]
+    assert [shown["class"] for shown in page.all("b")] == ["t3", "t3"]  # 0.2 is below an even share
+    assert f"75.0% <{BAD}> b␛ & !" in page.plain()
+    assert "25.0% b␛ & !" in page.plain()
 
 
 def test_only_tokens_with_a_colour_are_told_apart() -> None:

@@ -38,6 +38,7 @@ from adhominem.text.readers import (
     documents_in,
     find_sources,
     read_documents,
+    read_pair,
     read_pairs,
     read_problems,
 )
@@ -522,6 +523,33 @@ def test_pairs_without_a_truth_have_no_authors(tmp_path: Path) -> None:
         f"{path}: the document '1/first' has no author; "
         "expected a truth.jsonl with 'authors' beside it"
     )
+
+
+def test_one_pair_is_read_up_to_its_id_and_named_with_its_fandoms(tmp_path: Path) -> None:
+    rows = [
+        pair("p1", "One.", "Two."),
+        {**pair("p2", "Three.", "Four."), "fandoms": ["Tea", ""]},
+        "no JSON",
+    ]
+    path = write_rows(tmp_path / "pairs.jsonl", rows)
+    write_rows(tmp_path / "truth.jsonl", ["no JSON either"])
+    for place in (path, tmp_path):
+        read = read_pair(place, "p2")
+        assert [text.text for text in (read.first, read.second)] == ["Three.", "Four."]
+        assert [text.id for text in (read.first, read.second)] == ["p2/first (Tea)", "p2/second"]
+        assert (read.first.topic, read.same_author) == ("Tea", None)
+
+
+def test_an_unknown_id_of_a_pair_is_an_error_that_shows_another(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "pairs.jsonl", [pair("p1", "One.", "Two."), "no JSON"])
+    with pytest.raises(
+        NotFoundError, match=r"no pair has the id 'p9', of 1 .* such as 'p1'"
+    ) as raised:
+        read_pair(path, "p9")
+    assert str(path) in str(raised.value)
+    path.unlink()
+    with pytest.raises(NotFoundError, match=r"no pairs\.jsonl in this folder"):
+        read_pair(tmp_path, "p9")
 
 
 def problem_folder(folder: Path) -> Path:

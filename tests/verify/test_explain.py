@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem import Document, Population, Verifier, load
+from adhominem.errors import OptionError
 from adhominem.model.folder import read_models
 from adhominem.model.member import Model, make_members
 from adhominem.paper.device import DeviceRuntime
@@ -24,6 +25,7 @@ from adhominem.verify.explanation import (
     ExplainedPassage,
     ExplainedText,
     Explanation,
+    TextInWindows,
     explain_text,
     explain_texts,
 )
@@ -180,6 +182,56 @@ def test_without_a_network_there_is_no_attention(name: str, verifiers: dict[str,
     result = explain_texts(verifiers[name], TEXTS[0], TEXTS[1])
     assert not result.has_attention
     assert all(passage.attention is None and not passage.tokens for passage in passages_of(result))
+
+
+def test_windows_have_the_networks_attention_as_it_is_with_prefix_and_overlap(
+    verifiers: dict[str, Verifier],
+) -> None:
+    verifier = verifiers["network"]  # its windows of 10 tokens share 2
+    side = Document(text=any_words(30), topic="ships")
+    result = explain_texts(verifier, side, Document(text=any_words(12)), in_windows=True)
+    first, second = (text for text in result.texts if isinstance(text, TextInWindows))
+    network, encoded = *verifier.members, verifier.members[0].attend(side, side.text.split())
+    assert encoded is not None
+    assert len(first.windows) == len(encoded.windows.starts) > 2
+    for at, window in enumerate(first.windows):
+        start, count = encoded.windows.starts[at], encoded.windows.counts[at]
+        words = [side.text[token.start : token.end] for token in window.tokens]
+        assert words == side.text.split()[start : start + count]
+        assert side.text[window.start : window.end] == " ".join(words)
+        attention = [window.prefix_attention, *(token.attention for token in window.tokens)]
+        assert attention == encoded.token_attention[at, : count + 1].tolist()
+        assert sum(attention) == pytest.approx(1)
+        assert window.attention == encoded.window_attention[0, at]
+        assert (window.network, window.prefix) == (network.name, "<ships>")
+    before, after = first.windows[:2]
+    assert [(t.start, t.end) for t in before.tokens[-2:]] == [
+        (t.start, t.end) for t in after.tokens[:2]
+    ]
+    assert before.tokens[-1].attention != after.tokens[1].attention
+    assert {window.prefix for window in second.windows} == {"<no topic>"}
+    plain = explain_texts(verifier, side, Document(text=any_words(12)))
+    assert all(type(text) is ExplainedText for text in plain.texts)
+    assert [text.passages for text in result.texts] == [text.passages for text in plain.texts]
+
+
+def test_windows_of_several_networks_are_each_shown(small_run: SmallRun) -> None:
+    unaware = replace(
+        small_run.model,
+        config=small_run.config.with_setting("data.hidden_topics=1"),
+        folder=Path("unaware"),
+    )
+    verifier = Verifier(make_members([small_run.model, unaware]))
+    text = explain_texts(verifier, TEXTS[0], TEXTS[1], in_windows=True).texts[0]
+    assert isinstance(text, TextInWindows)
+    half = len(text.windows) // 2
+    names = [(window.network, window.prefix) for window in text.windows]
+    assert names == [("model", "<no topic>")] * half + [("unaware", "")] * half
+
+
+def test_windows_of_a_model_without_a_network_are_an_error(verifiers: dict[str, Verifier]) -> None:
+    with pytest.raises(OptionError, match="has no network, and only networks have attention"):
+        explain_texts(verifiers["ngrams"], TEXTS[0], TEXTS[1], in_windows=True)
 
 
 def test_on_a_device_of_torchs_the_network_looks_as_well(

@@ -25,10 +25,11 @@ from adhominem.render.tippett import tippett
 from adhominem.text.writing import write_folder, write_whole
 
 if TYPE_CHECKING:
-    from adhominem.questions.evaluate.files import ScoreTable
+    from adhominem.questions.evaluate.table import ScoreTable
 
 _OF_PARTS = ("auc", "c@1", "overall_2021", "cllr", "eer")  # the measures of parts of the set
-_OF_TABLE_2 = ("auc", "c@1", "f05u_2020", "f1", "overall_2020", "distance_auc")
+_OF_TABLE_2 = ("auc", "c@1", "f05u_2020", "f1", "overall_2020")
+_OF_2021 = ("auc", "c@1", "f05u", "f1", "brier", "overall_2021")
 _XMLNS = 'xmlns="http://www.w3.org/2000/svg"'  # a file needs it, on a page it would be noise
 _TIPPETT = (
     "Each curve gives the share of pairs with at least this Bayes factor: at the line at 0, that "
@@ -72,14 +73,15 @@ def _with_interval(evaluation: Evaluation, name: str) -> str:
     return shown if interval is None else f"{shown} ({interval[0]:.3f}-{interval[1]:.3f})"
 
 
-def table_lines(scored: ScoreTable) -> Iterator[str | Table]:
-    """The paper's Table 2, a pair set at a time, for a terminal."""
-    for pair_set, pairs in {row.pair_set: row.pairs for row in scored.rows}.items():
+def table_lines(scored: ScoreTable, measure: str = "overall_2020") -> Iterator[str | Table]:
+    """The paper's Table 2, a pair set at a time, for a terminal; or the measures of 2021."""
+    shown = (*(_OF_2021 if measure == "overall_2021" else _OF_TABLE_2), "delta")
+    for pair_set in dict.fromkeys(row.pair_set for row in scored.rows):
         rows = [row for row in scored.rows if row.pair_set == pair_set]
         yield Table(
-            f"{pair_set}: {pairs:,} pairs",
-            ["model", *_OF_TABLE_2],
-            [[row.model, *(f"{row.scores[name]:.3f}" for name in _OF_TABLE_2)] for row in rows],
+            f"{pair_set}: {rows[0].pairs:,} pairs, delta {rows[0].delta}",
+            ["model", *shown],
+            [[row.model, *(f"{row.scores[name]:.3f}" for name in shown)] for row in rows],
         )
     bare = dict.fromkeys(row.model for row in scored.rows if not row.calibrated)
     if bare:

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b, sha256
 from itertools import chain, islice
 from pathlib import Path
+from typing import Literal
 
 from adhominem.arrays import BoolArray, Levs, joined
 from adhominem.errors import InputError, OptionError
@@ -30,7 +31,12 @@ from adhominem.questions.predict.partial_answers import (
     remove_rest,
     without_shared_passages,
 )
-from adhominem.score.decision import probability_same_author, without_weak_answers
+from adhominem.records import UNWRITTEN
+from adhominem.score.decision import (
+    probability_same_author,
+    same_author_by_distance,
+    without_weak_answers,
+)
 from adhominem.score.population import Population, distinct_levs
 from adhominem.text.files import COMPRESSIONS, Document, counting_bytes, noting_inputs, path_of
 from adhominem.text.pan import Pair, pair_rows, problem_rows, with_unique_ids
@@ -57,6 +63,7 @@ class Predicted:
     no_statement: int  # answers without a statement: foreign texts, or two genres
     population_texts: int  # 0: no population was used
     warnings: tuple[Caution, ...]  # of the model, the population and the texts of this run
+    delta: float = field(metadata=UNWRITTEN)  # answers within 0.5 ± delta are 0.5
 
 
 def predict(
@@ -67,7 +74,8 @@ def predict(
     input_format: str = "pan20",
     population: str | Path | None = None,
     prior_same_author: float = 0.5,
-    delta: float = 0.0,
+    delta: float | Literal["auto"] = 0.0,
+    by: Literal["bayes-factor", "distance"] = "bayes-factor",
     jobs: int | None = 1,
     device: str = "cpu",
     engine: str = "local",
@@ -80,10 +88,12 @@ def predict(
     `cases` may be the path of PAN's `pairs.jsonl`, or with the format `pan15` that of PAN's problem
     folders. `output` is a file, or a folder for `answers.jsonl`. `population` is the path of the
     texts of a relevant population, or `input` for the path of the cases; the texts of a case are
-    left out of it for that case. Answers within 0.5 ± `delta` become 0.5. No statement is made on a
-    case with a text that is not running prose of a kind that the model knows or, without a
-    population, on one that seems to be of two genres: the log Bayes factor is then 0, and the value
-    0.5.
+    left out of it for that case. Answers within 0.5 ± `delta` become 0.5; `auto` is the delta that
+    was found on dev when the model was trained. With `by` `distance`, the squared distance of two
+    texts decides in place of the Bayes factor (see `same_author_by_distance`), and stands in each
+    answer in place of the log Bayes factor. No statement is made on a case with a text that is not
+    running prose of a kind that the model knows or, without a population, on one that seems to be
+    of two genres: the log Bayes factor is then 0, and the value 0.5.
 
     `max_memory` limits the cached LEVs of texts that may come again, in MB; the model and the
     population take theirs in addition. With the `engine` `ray`, texts are encoded on a Ray cluster.
@@ -104,6 +114,13 @@ def predict(
             _, size = open_corpora([cases])
         # LEVs are kept below; what a text is made of is asked for twice.
         verifier = load(model, device=device).keeping(Kept(0))
+        by_distance = by == "distance"
+        if delta == "auto":
+            delta = verifier.saved_delta(by_distance=by_distance)
+        if by_distance:
+            verifier.decision_threshold  # noqa: B018  raises if there is none
+            if population is not None or prior_same_author != 0.5:
+                raise OptionError("a distance has no prior and no population; leave them out")
         stack.enter_context(locked(output))
         _check_new(output)  # again: another run may have ended in between
         encode = stack.enter_context(encoder_on(engine, model, verifier, jobs, device, output))
@@ -129,7 +146,9 @@ def predict(
             "delta": delta,
             "population": digest,
         }
-        partial = stack.enter_context(closing(PartialAnswers(output, settings)))
+        score = "distance" if by_distance else "log_bayes_factor"
+        settings |= {"by": by} if by_distance else {}
+        partial = stack.enter_context(closing(PartialAnswers(output, settings, score)))
         rest: Iterator[Case] = stop_or_skip(with_unique_ids(chain(first_case, cases)), skipped)
         taken_out: list[tuple[str, int]] = []
         batches = _begun(rest, partial, levs, relevant, taken_out)
@@ -137,13 +156,18 @@ def predict(
             encoded = list(levs.of(new, skipped))
             answered = [case for case, digest in batch if digest in partial]
             partial.recognise([*answered, *(case for case, *_ in encoded)])
-            factors = _factors(verifier, encoded, relevant)
-            stated = {id: factor for id, factor in factors.items() if factor is not None}
-            probability = probability_same_author([*stated.values()], prior_same_author)
-            values = without_weak_answers(probability, delta).tolist()
-            answers = dict.fromkeys(factors) | dict(
-                zip(stated, zip(values, stated.values(), strict=True), strict=True)
-            )
+            scores = _scores(verifier, encoded, relevant, by_distance)
+            stated = {id: score for id, score in scores.items() if score is not None}
+            numbers = [*stated.values()]
+            if by_distance:
+                probability = same_author_by_distance(numbers, verifier.decision_threshold)
+            else:
+                probability = probability_same_author(numbers, prior_same_author)
+            values = dict(zip(stated, without_weak_answers(probability, delta), strict=True))
+            left_open = _undecidable(verifier, encoded)
+            answers = dict.fromkeys(scores) | {
+                id: (0.5 if id in left_open else float(values[id]), stated[id]) for id in stated
+            }
             partial.add(batch, answers)
         partial.finish()
     return Predicted(
@@ -159,6 +183,7 @@ def predict(
             *passages_taken_out(taken_out),
             *no_statement(partial.without_statement),
         ),
+        delta,
     )
 
 
@@ -204,18 +229,35 @@ def _begun(
         yield batch, new
 
 
-def _factors(
-    verifier: Verifier, encoded: Sequence[_Encoded], population: Population | None
+def _scores(
+    verifier: Verifier,
+    encoded: Sequence[_Encoded],
+    population: Population | None,
+    by_distance: bool,
 ) -> dict[str, float | None]:
-    """The log Bayes factor of each case by its id; None where no statement is made."""
+    """The log Bayes factor or the distance of each case; None where no statement is made."""
     factors: dict[str, float | None] = {case.id: None for case, *_ in encoded}
     stated = [row for row in encoded if row[3]]
     if stated:
         cases, first, second, _ = zip(*stated, strict=True)
+        if by_distance:
+            if any(len(side) > 1 for side in (*first, *second)):
+                raise OptionError("a distance is that of two texts; expected one on each side")
+            distance = verifier.distance(joined(first), joined(second))
+            return factors | {c.id: d for c, d in zip(cases, distance.tolist(), strict=True)}
         scored = verifier.scorer(first, second, population)
         rows = zip(cases, scored.log_bayes_factor.tolist(), scored.two_genres, strict=True)
         factors |= {case.id: None if two_genres else value for case, value, two_genres in rows}
     return factors
+
+
+def _undecidable(verifier: Verifier, encoded: Sequence[_Encoded]) -> set[str]:
+    """The ids of the cases that the paper's successor leaves open, if it is the model."""
+    if not encoded:
+        return set()
+    cases, first, second, _ = zip(*encoded, strict=True)
+    left_open = verifier.scorer.undecidable(first, second)
+    return {case.id for case, is_open in zip(cases, left_open, strict=True) if is_open}
 
 
 _Lev = Levs | InputError  # (1, lev_size), or why there is none

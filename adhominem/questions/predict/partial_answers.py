@@ -57,8 +57,11 @@ def digest_of(case: Case) -> bytes:
 class PartialAnswers:
     """Answers that are added batch by batch, and persist beyond this process."""
 
-    def __init__(self, output: Path, settings: Mapping[str, Any]) -> None:
-        self._output = output
+    def __init__(
+        self, output: Path, settings: Mapping[str, Any], score: str = "log_bayes_factor"
+    ) -> None:
+        """`score` names the number that a line has beside the value."""
+        self._output, self._score = output, score
         self._path, self._digests_path = _files_of(output)
         for path in (output, self._path, self._digests_path):
             check_not_read(path)
@@ -132,7 +135,7 @@ class PartialAnswers:
         cases: Iterable[tuple[Case, bytes]],
         scored: Mapping[str, tuple[float, float] | None],
     ) -> None:
-        """Add the next cases of the input, with the values and factors by id of newly scored ones.
+        """Add the next cases of the input, with the values and scores by id of newly scored ones.
 
         None stands for a case on which no statement is made. When this returns, the answers are
         safely on disk.
@@ -143,7 +146,7 @@ class PartialAnswers:
             row = self._rows.get(digest)
             if row is None and case.id in scored:
                 row = self._written + len(lines)
-                lines.append(_line(case.id, scored[case.id]))
+                lines.append(_line(case.id, scored[case.id], self._score))
                 digests.append(f'"{digest.hex()}"\n')
                 if scored[case.id] is None:
                     self._open.add(row)
@@ -209,10 +212,12 @@ def _read(line: bytes) -> Any:
         return json.loads(line) if line.endswith(b"\n") else None
 
 
-def _line(id: str, answer: tuple[float, float] | None) -> str:
+def _line(id: str, answer: tuple[float, float] | None, score: str) -> str:
     """An answer with ten digits: the last ones depend on what else was computed with it."""
-    value, factor = (float(f"{number:.10g}") for number in answer or (0.5, 0.0))
-    row: dict[str, Any] = {"id": id, "value": value, "log_bayes_factor": factor}
+    value, number = (float(f"{number:.10g}") for number in answer or (0.5, 0.0))
+    row: dict[str, Any] = {"id": id, "value": value, score: number}
     if answer is None:
         row["states"] = False
+        if score == "distance":  # no evidence is a log Bayes factor of 0, but no distance
+            row[score] = None
     return json.dumps(row, ensure_ascii=False) + "\n"

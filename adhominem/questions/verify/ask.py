@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from adhominem.errors import OptionError
 from adhominem.jobs.run import Run
@@ -24,7 +24,8 @@ from adhominem.questions.question import (
 from adhominem.records import Offered, OneOf, Within
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
-from adhominem.text.files import Document
+from adhominem.text.files import Document, path_of
+from adhominem.text.readers import read_pair
 from adhominem.verify.explanation import Explanation, explain_texts
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
@@ -134,14 +135,34 @@ class WhatSpeaks(OfTwoSides):
         "The file to write: .html or .txt.  [default: the terminal]", endings=()
     )
     usage: ClassVar[str] = """
-    FIRST and SECOND are as for `verify`. In the texts, blue is the attention that a passage got,
-    red that of a token in it; beside that, what each passage and the strongest n-grams contribute.
+    FIRST and SECOND are as for `verify`; or give a pair of a PAN file by its id. In the texts, blue
+    is the attention that a passage got, red that of a token in it; beside that, what each passage
+    and the strongest n-grams contribute.
 
     \b
         adhominem explain letter.txt email.txt -o report.html
         adhominem explain letter.txt email.txt
+        adhominem explain --pairs pairs.jsonl --pair ID --windows --model my-model -o windows.html
     """
 
+    first: ComparedSide = field(default_factory=Side)
+    second: ComparedSide = field(default_factory=Side)
+    pairs: Annotated[
+        Any,
+        Input(
+            option="--pairs",
+            option_help="PAN's pairs, a file or a folder: compare the two texts of one --pair.",
+            reads=path_of,
+        ),
+    ] = None
+    pair: Annotated[
+        Any, Input(option="--pair", option_help="The id of that pair.", metavar="ID", reads=str)
+    ] = None
+    in_windows: Annotated[
+        bool,
+        "Show each window as a network read it: contextual prefix, overlap, attention.",
+        Offered("--windows", to=("command",)),
+    ] = False
     format: Annotated[
         str | None,
         OneOf("html", "terminal"),
@@ -153,6 +174,13 @@ class WhatSpeaks(OfTwoSides):
     def check(cls, values: Mapping[str, Any]) -> None:
         """Raise an OptionError for an output whose ending says nothing of its format."""
         super().check(values)
+        given = {name for name, value in values.items() if value}
+        pair = given & {"pairs", "pair"}
+        sides = {name for name in given if name.endswith(("first", "second"))}  # and also_first
+        if len(pair) == 1 or (sides if pair else not sides >= {"first", "second"}):
+            raise OptionError(
+                "expected two texts, FIRST and SECOND, or one pair, by --pairs and --pair"
+            )
         for path in values.get("output", ()):
             _format(path, values.get("format"))
 
@@ -162,6 +190,17 @@ class WhatSpeaks(OfTwoSides):
         from adhominem.questions.verify.page import EXPLAINED
 
         return EXPLAINED
+
+    @classmethod
+    def of_paths(cls, run: Run, **values: Any) -> Self:
+        """The question with texts from files, or from a file of pairs."""
+        question = super().of_paths(run, **values)
+        if question.pairs is None:
+            return question
+        with run.watch("reading"):
+            pair = read_pair(question.pairs, question.pair)
+        first, second = (Side((Exhibit.of(text, ""),)) for text in (pair.first, pair.second))
+        return replace(question, first=first, second=second)
 
     def encoded(self) -> list[Document]:
         """The population: an explanation encodes what it explains by itself."""
@@ -184,6 +223,7 @@ class WhatSpeaks(OfTwoSides):
                 prior_same_author=self.prior_same_author,
                 delta=self.delta,
                 scale=self.scale,
+                in_windows=self.in_windows,
             )
 
     def written(self, result: Explanation, path: Path) -> str:
@@ -210,11 +250,14 @@ def verify_files(first: str | Path, second: str | Path, **options: Any) -> Verif
     return result
 
 
-def explain_files(first: str | Path, second: str | Path, **options: Any) -> Explanation:
+def explain_files(
+    first: str | Path | None = None, second: str | Path | None = None, **options: Any
+) -> Explanation:
     """Compare two files or folders like `verify_files`, and explain what made the result.
 
-    The explanation is written to `output`, if given, in the `format` html or terminal; by default
-    the file's ending decides.
+    In their place, a file or folder of PAN's `pairs` and the id of a `pair` can be given. With
+    `in_windows`, the windows of each network are part of the explanation. It is written to
+    `output`, if given, in the `format` html or terminal; by default the file's ending decides.
     """
     result: Explanation = answer_files(WhatSpeaks, first=first, second=second, **options)
     return result

@@ -14,7 +14,7 @@ from adhominem import read_pairs, table
 from adhominem.cli import main
 from adhominem.errors import OptionError
 
-MEASURES = ("auc", "c@1", "f05u_2020", "f1", "overall_2020", "distance_auc")
+MEASURES = ("auc", "c@1", "f05u_2020", "f1", "overall_2020", "delta")
 
 
 def test_the_rows_are_the_dev_scores_of_training(small_run: SmallRun) -> None:
