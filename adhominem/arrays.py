@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from adhominem.errors import OptionError
+
 FloatArray = npt.NDArray[np.float64]
 Array32 = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
@@ -181,12 +183,17 @@ class SparseRows(_ArrayLike):
         """The row (numbers,) of each number, if rows are packed."""
         return np.repeat(np.arange(len(self)), self.counts)
 
-    def sums(self, values: AnyFloats) -> FloatArray:
-        """The sums (rows,) of values for each number of packed rows, (numbers,)."""
-        if not len(values):
+    @cached_property
+    def squares(self) -> FloatArray:
+        """The squared lengths (rows,)."""
+        distinct, which = self.distinct
+        packed = distinct.packed
+        if not len(packed.values):
             return np.zeros(len(self))
-        ends = np.append(values, np.zeros(1))  # an empty row at the end begins there
-        return np.where(self.counts > 0, np.add.reduceat(ends, self.begins), 0)
+        # An empty row at the end begins at the zero.
+        of_numbers = np.append(np.square(packed.values, dtype=np.float64), 0.0)
+        sums = np.where(packed.counts > 0, np.add.reduceat(of_numbers, packed.begins), 0)
+        return np.asarray(sums[which])
 
     def __reduce__(self) -> tuple[Any, ...]:
         rows = self.packed
@@ -298,6 +305,31 @@ def _copied(tables: Sequence[SparseRows]) -> SparseRows:
     counts = np.concatenate([table.counts for table in tables])
     places, values = (np.concatenate(column) for column in zip(*numbers, strict=True))
     return SparseRows.of_counts(counts, places, values, tables[0].size)
+
+
+def in_columns(levs: AnyLevs, members: Sequence[tuple[int, bool]]) -> tuple[list[Rows], FloatArray]:
+    """LEVs in the columns (documents, size) of each member, and their `log_tokens`.
+
+    The members are given by the size of their LEVs, and whether these are sparse.
+    """
+    sizes = [size for size, _ in members]
+    if levs.ndim != 2 or levs.shape[1] != sum(sizes) + 1:
+        raise OptionError(f"LEVs of shape {levs.shape}; expected (pairs, {sum(sizes) + 1})")
+    parts = levs.parts if isinstance(levs, Levs) else (levs,)
+    if [part.shape[1] for part in parts] == [*sizes, 1]:
+        return list(parts[:-1]), np.asarray(levs[:, -1], np.float64)
+    if len(parts) == 1 and isinstance(parts[0], SparseRows):  # from a file
+        owners = np.repeat(np.arange(len(sizes) + 1), [*sizes, 1])  # (lev_size,)
+        split: Sequence[Rows] = [parts[0].columns(owners == at) for at in range(len(sizes))]
+    else:
+        split = np.split(np.asarray(levs), np.cumsum(sizes), axis=1)[:-1]
+    columns: list[Rows] = []
+    for (_, is_sparse), part in zip(members, split, strict=True):
+        if is_sparse:
+            columns.append(part if isinstance(part, SparseRows) else SparseRows.of(part))
+        else:
+            columns.append(np.asarray(part))
+    return columns, np.asarray(levs[:, -1], np.float64)
 
 
 def is_finite(rows: Rows) -> bool:

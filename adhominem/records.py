@@ -256,6 +256,17 @@ def parsed_json(data: bytes | str) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
+def parsed_files(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The plain values in JSON files, by name; the error in place of what cannot be parsed."""
+    parsed: dict[str, Any] = {}
+    for name, data in files.items():
+        try:
+            parsed[name] = parsed_json(data)
+        except (ValueError, MemoryError) as error:
+            parsed[name] = error
+    return parsed
+
+
 def from_json(cls: type[Record], data: Any, path: str = "", *, schema: int | None = None) -> Record:
     """The dataclass that `to_json` wrote as `data`, with every value checked by its type hint.
 

@@ -72,18 +72,18 @@ class QuestionCommand(click.Command):
             *self._more,
         ]
 
-    def _answer(self, as_json: bool, **values: Any) -> None:
+    def _answer(self, as_json: bool, output: Any = None, **values: Any) -> None:
         from adhominem.cli.terminal import complain, print_answer, print_result
         from adhominem.errors import OptionError
-        from adhominem.questions.question import Texts, answer_files, inputs_of
+        from adhominem.questions.question import Texts, answer_checked, inputs_of
 
         question, job = self.question, click.get_current_context().obj
         try:
-            outputs = question.output.paths(values["output"]) if question.output else []
+            outputs = question.output.paths(output) if question.output else []
             question.check({**values, "output": outputs})
         except OptionError as error:
             raise click.UsageError(str(error)) from None
-        result = answer_files(question, **job, **values)
+        result = answer_checked(question, outputs, **job, **values)
         page = question.page()
         complain(*(f"warning: {remark}" for remark in page.remarks(result)))
         if as_json:
@@ -91,10 +91,10 @@ class QuestionCommand(click.Command):
             skipped = job["skipped"] if any(note.kind in (dict, Texts) for note in inputs) else None
             if any(note.is_compared for note in inputs):  # then only texts of a population are
                 skipped = skipped or None
-            output = values["output"] if question.output and question.output.is_required else None
-            print_result(result, skipped, output)
+            is_required = question.output is not None and question.output.is_required
+            print_result(result, skipped, output if is_required else None)
         else:
-            print_answer(page, result, values, outputs)
+            print_answer(page, result, {**values, "output": output}, outputs)
         if status := page.status(result):
             sys.exit(status)
 

@@ -35,7 +35,7 @@ from adhominem.score.genres import noise_of
 from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.population import Population
 from adhominem.score.products import MemberTexts, PopulationPart, products
-from adhominem.score.scorer import Scorer, log_tokens_of
+from adhominem.score.scorer import Scorer
 from adhominem.score.three_level import CentredPairs, Terms, genre_posterior
 
 _LENGTHS = np.linspace(np.log(60), np.log(20_000), 128)  # log tokens that weights are computed for
@@ -262,9 +262,11 @@ class ApproximateScorer:
 
     def points(self, levs: AnyLevs) -> Points:
         """The points of texts with these LEVs (texts, lev_size)."""
-        tokens = log_tokens_of(levs)
-        columns = zip(self.forms, self.scorer.columns(levs), strict=True)
-        terms = [form.terms(rows, tokens) for form, rows in columns]
+        texts = self.scorer.texts(levs)
+        tokens = texts[0].log_tokens
+        terms = [
+            form.terms(part.levs, tokens) for form, part in zip(self.forms, texts, strict=True)
+        ]
         against = np.sum([term.against for term in terms], axis=0)  # (texts, cohort)
         kept = next((term.kept for term in terms if term.kept is not None), None)
         of_members = (np.stack(column, axis=1) for column in list(zip(*terms, strict=True))[:3])

@@ -12,10 +12,9 @@ import numpy as np
 from adhominem.arrays import Levs, joined
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.workers import Encode, encode_documents, encoder_of
-from adhominem.model.folder import model_folder
 from adhominem.pairs.passages import without_recurring
 from adhominem.score.population import Population
-from adhominem.text.files import Document, note_input, real_path
+from adhominem.text.files import Document, real_path
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Corpora as Corpora
 from adhominem.text.readers import Unit as Unit
@@ -29,12 +28,6 @@ from adhominem.verify.verifier import Verifier
 
 MOST_TEXTS = 1_000  # of a population: more would hardly move the mean
 PairSets = Mapping[str, Sequence[Pair]] | Sequence[str | Path]  # by name, or where they lie
-
-
-def note_model(model: str | Path) -> None:
-    """Note the files of a model as read, so that no output is written onto one of them."""
-    for file in model_folder(model).rglob("*"):
-        note_input(file)
 
 
 def part(on_progress: Callable[[float], None], begin: float, end: float) -> Callable[[float], None]:

@@ -23,7 +23,6 @@ import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import Array32, BoolArray, PairRows
-from adhominem.evaluation.likelihood_ratio import misleading_shares
 from adhominem.model.files import ModelFiles, check_shapes, reading
 from adhominem.model.folder import (
     CALIBRATION_FORMAT,
@@ -34,7 +33,7 @@ from adhominem.model.folder import (
 )
 from adhominem.model.layout import CALIBRATION, CARD, VALIDATION
 from adhominem.model.writing import replace_files
-from adhominem.records import from_json
+from adhominem.records import from_json, to_json
 from adhominem.score.calibration import POPULATION, TEXTS, Calibration
 
 _OTHER_GENRE = "\n"  # any genre without cases: no name has line ends
@@ -186,13 +185,12 @@ class Validation(PairRows):
         same_author = self.same_author[counted]
         if not same_author.any() or same_author.all():
             return None
-        factors = self.log_bayes_factor[counted].astype(np.float64)
-        same, different = misleading_shares(factors, same_author)
+        factors = self.log_bayes_factor[counted]
         return MisleadingRates(
             genre=genre if is_genre else "",
             known=bool(self.known[counted].all()),
-            same=same,
-            different=different,
+            same=float((factors[same_author] < 0).mean()),
+            different=float((factors[~same_author] > 0).mean()),
         )
 
     def nearest_entries(self, words: int, population: int) -> Validation:
@@ -269,7 +267,7 @@ def write_calibration(
     data = {
         "format": CALIBRATION_FORMAT,
         "adhominem": version,
-        "calibration": calibration.to_json(),
+        "calibration": to_json(calibration),
         "alone": asdict(alone),
         "population": population and asdict(population),
         "twin": twin,

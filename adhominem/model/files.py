@@ -21,7 +21,7 @@ import numpy.typing as npt
 from adhominem.arrays import FloatArray
 from adhominem.errors import ModelError, OptionError
 from adhominem.model.layout import GENERATION, LAYOUT, VALIDATION, ModelFile
-from adhominem.records import parsed_json
+from adhominem.records import parsed_files, parsed_json
 from adhominem.text.files import path_of, read_files
 
 # The errors that damaged contents cause.
@@ -49,7 +49,7 @@ class ModelFiles:
         self._prefix = "" if whole is None else f"{folder.name}/"
         self.generation: dict[str, str] = {}  # contents of generation.json, once files are read
         self._contents: dict[str, bytes | OSError | None] = {}
-        self._parsed: dict[str, Any] = {}  # JSON files
+        self._parsed: dict[str, Any] = {}  # JSON files, or what is wrong with them
 
     @classmethod
     def at(cls, folder: str | Path | ModelFiles) -> ModelFiles:
@@ -72,6 +72,13 @@ class ModelFiles:
             read = dict.fromkeys(wanted) | read_files(root.folder, wanted)
             read |= {asides[place]: data for place, data in moved.items()}
         root._contents |= read
+        root._parsed |= parsed_files(
+            {
+                name: data
+                for name, data in read.items()
+                if name.endswith(".json") and isinstance(data, bytes)
+            }
+        )
 
     def _contents_of(self, file: ModelFile, name: str) -> bytes | OSError | None:
         name = name or file.name
@@ -93,10 +100,11 @@ class ModelFiles:
 
     def json(self, file: ModelFile) -> Any:
         """The contents of a JSON file."""
-        parsed, name = self._root._parsed, self._prefix + file.name
-        if name not in parsed:
-            parsed[name] = parsed_json(self.read(file))
-        return parsed[name]
+        self.read(file)
+        parsed = self._root._parsed[self._prefix + file.name]
+        if isinstance(parsed, Exception):
+            raise parsed
+        return parsed
 
     def tensors(self, file: ModelFile, name: str = "") -> tuple[Arrays, Mapping[str, str]]:
         """The arrays and metadata of a safetensors file; ValueError if it is damaged."""

@@ -15,7 +15,7 @@ from adhominem.errors import ModelError, OptionError
 from adhominem.model import layout
 from adhominem.model.files import ModelFiles, damaged, is_sha256, read_floats, reading
 from adhominem.model.layout import ModelFile
-from adhominem.model.member import AnyModel, delta_in, read_description, read_model
+from adhominem.model.member import AnyModel, read_description, read_measured, read_model
 from adhominem.records import from_json
 from adhominem.score.calibration import Calibration
 from adhominem.score.machine import MachineLook
@@ -103,12 +103,13 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
     if description["architecture"] == layout.ENSEMBLE:
         with reading(files.folder, layout.CONFIG.name):
             lead = description["members"].index(description["lead"])
-    name, calibration = real_path(files.folder).name, read_parameters(files)
-    if calibration is not None:
-        calibration.check(name, len(models))
+    calibration, delta = read_parameters(files), None
+    if calibration is None:
+        with reading(files.folder, layout.CONFIG.name):
+            delta = read_measured(description).delta
     fitted_to = (read_calibration(files) or {}).get("fitted_to")
     return ModelFolder(
-        name,
+        real_path(files.folder).name,
         models,
         lead,
         calibration,
@@ -117,7 +118,7 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
         fitted_to is not None and fitted_to != model_hash(files, members=True),
         read_prose(files),
         read_machine_look(files),
-        delta_in(files, description) if calibration is None else None,
+        delta,
     )
 
 
@@ -230,7 +231,7 @@ def read_parameters(folder: Path | ModelFiles) -> Calibration | None:
     if data is None:
         return None
     with reading(files.folder, layout.CALIBRATION.name, RECALIBRATE):
-        return Calibration.from_json(data["calibration"])
+        return from_json(Calibration, data["calibration"], "calibration")
 
 
 def validation_name(files: ModelFiles) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,15 +53,21 @@ _NGRAM_ARRAYS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Trained:
+class Measured:
+    """What was measured in training, as far as config.json says it."""
+
+    shortest_training_text: float | None = None  # tokens; 99% of the training texts have more
+    delta: Delta | None = None  # of the non-answers, found on dev
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Trained(Measured):
     """A trained model as stored in its folder."""
 
     weights: Arrays
     scores: dict[str, Any]  # on dev, by set
     folder: Path
     genres: Genres | None = None
-    shortest_training_text: float | None = None  # tokens; 99% of the training texts have more
-    delta: float | None = None  # of the non-answers, found on dev
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,7 +271,9 @@ def read_model(files: ModelFiles) -> AnyModel:
 
 def _read_network(files: ModelFiles, description: dict[str, Any]) -> Model:
     with reading(files.folder, layout.CONFIG.name):
-        config, characters = Config.from_json(description["config"]), description["characters"]
+        config = Config.from_json(description["config"])
+        measured = read_measured(description)
+        characters = description["characters"]
         if not isinstance(characters, list) or not all(
             isinstance(character, str) and len(character) == 1 for character in characters
         ):
@@ -283,7 +291,10 @@ def _read_network(files: ModelFiles, description: dict[str, Any]) -> Model:
         config=config,
         vocabulary=vocabulary,
         weights=weights,
-        **_beside(files, description, config.encoder.lev_size),
+        scores=description["scores"],
+        folder=files.folder,
+        genres=read_genres(files, config.encoder.lev_size),
+        **vars(measured),
     )
 
 
@@ -355,6 +366,7 @@ def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
 def _read_ngrams(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
     with reading(files.folder, layout.CONFIG.name):
         config = NgramConfig.from_json(description["config"])
+        measured = read_measured(description)
     with reading(files.folder, layout.NGRAM_LIST.name):
         lists = files.json(layout.NGRAM_LIST)
         strings = {name: _strings(lists, name) for name in STRINGS}
@@ -388,29 +400,17 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
         config=config,
         table=NgramTable(longest=longest, unmasked=unmasked, **strings, **codes),  # type: ignore[arg-type]
         weights=weights,
-        **_beside(files, description, config.lev_size),
+        scores=description["scores"],
+        folder=files.folder,
+        genres=read_genres(files, config.lev_size),
+        **vars(measured),
     )
 
 
-def _beside(files: ModelFiles, description: dict[str, Any], lev_size: int) -> dict[str, Any]:
-    """The parts that every single model has besides its weights."""
-    shortest = description.get("shortest_training_text")
-    if shortest is not None:
-        with reading(files.folder, layout.CONFIG.name):
-            shortest = from_json(float, shortest, "shortest_training_text")
-    return {
-        "scores": description["scores"],
-        "folder": files.folder,
-        "genres": read_genres(files, lev_size),
-        "shortest_training_text": shortest,
-        "delta": delta_in(files, description),
-    }
-
-
-def delta_in(files: ModelFiles, description: dict[str, Any]) -> float | None:
-    """The delta that was found on dev, in config.json; None without one."""
-    with reading(files.folder, layout.CONFIG.name):
-        return from_json(Delta | None, description.get("delta"), "delta")  # type: ignore[arg-type]
+def read_measured(description: dict[str, Any]) -> Measured:
+    """What was measured in training, in config.json."""
+    names = {field.name for field in fields(Measured)} & set(description)
+    return from_json(Measured, {name: description[name] for name in names}, "it")
 
 
 def _strings(lists: Any, name: str) -> tuple[str, ...]:

@@ -262,12 +262,13 @@ def foreign_candidates(names: Sequence[str]) -> Caution:
 
 def obstacles_of(verifier: Verifier, documents: Sequence[Document]) -> list[Caution | None]:
     """For each text why no statement is made on it, as `verify` says it; None where one is."""
-    obstacles = []
-    for text in documents:
-        words = verifier.tokens(text.text)
-        departure = None if verifier.prose is None else verifier.prose.departure(text.text, words)
-        obstacles.append(foreign_text(text.id, words, departure, verifier.lead.vocabulary.words))
-    return obstacles
+    tokens = [verifier.tokens(text.text) for text in documents]
+    return [
+        foreign_text(text.id, words, departure, verifier.lead.vocabulary)
+        for text, words, departure in zip(
+            documents, tokens, verifier.departures(documents, tokens), strict=True
+        )
+    ]
 
 
 def foreign_texts(verifier: Verifier, documents: Sequence[Document]) -> Iterator[Caution]:

@@ -14,25 +14,33 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar, cast, get_args, get_origin
 
 from markupsafe import Markup
 
 import adhominem
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs.run import MOST_TEXTS, Run, Watch, distinct, draw, note_model, unwatched
+from adhominem.jobs.run import MOST_TEXTS, Run, Watch, distinct, draw, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.pairs.passages import without_recurring
-from adhominem.records import Options, notes_of, settings_of, with_schema
+from adhominem.records import Options, notes_of, with_schema
 from adhominem.render.templates import markup, render_page
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, read_exhibits
-from adhominem.text.files import Document, check_not_read, name_of, noting_inputs, readable_name
+from adhominem.text.files import (
+    Document,
+    check_not_read,
+    name_of,
+    note_folder,
+    noting_inputs,
+    readable_name,
+)
 from adhominem.text.readers import Layout, find_sources, read_documents
 from adhominem.text.writing import replaced_file
 from adhominem.verify.cautions import Caution
@@ -364,8 +372,12 @@ class Question(Options):
     def of_paths(cls, run: Run, **values: Any) -> Self:
         """The question with texts from files: settings as they are, and a path for each input."""
         inputs = inputs_of(cls)
-        settings = {one.name: one.default for one in settings_of(cls)}
-        settings |= {name: value for name, value in values.items() if name not in inputs}
+        defaults = {field.name: field.default for field in fields(cls)} | values
+        settings = {
+            name: value
+            for name, value in defaults.items()
+            if name not in inputs and value is not MISSING
+        }
         read = {
             name: note.read(values[name], settings, run)
             for name, note in inputs.items()
@@ -378,6 +390,11 @@ class Question(Options):
 
 def inputs_of(cls: type[Question]) -> dict[str, Input]:
     """The fields of a question that hold texts, by name."""
+    return _inputs_of(cast(Any, cls))
+
+
+@cache
+def _inputs_of(cls: Any) -> dict[str, Input]:
     required = {
         field.name
         for field in fields(cls)
@@ -399,9 +416,22 @@ def _kind(hint: Any) -> Any:
 
 
 def answer_files(
+    cls: type[Question], *, output: str | Path | Sequence[str | Path] | None = None, **options: Any
+) -> Any:
+    """The answer to a question on files, which is written to the `output` if there is one.
+
+    The options are the question's inputs and settings, and what `answer_checked` takes.
+    """
+    outputs = cls.output.paths(output) if cls.output is not None else []
+    cls.check({**options, "output": outputs})
+    with noting_inputs():
+        return answer_checked(cls, outputs, **options)
+
+
+def answer_checked(
     cls: type[Question],
+    outputs: Sequence[Path],
     *,
-    output: str | Path | Sequence[str | Path] | None = None,
     model: str | Path | None = None,
     device: str = "cpu",
     jobs: int | None = 1,
@@ -409,28 +439,25 @@ def answer_files(
     watch: Watch = unwatched,
     **values: Any,
 ) -> Any:
-    """The answer to a question on files, which is written to the `output` if there is one.
+    """The answer to a question on files, with settings and paths that were checked.
 
     What cannot be read goes to `skipped`; without it, the first such thing is raised.
     """
-    outputs = cls.output.paths(output) if cls.output is not None else []
-    cls.check({**values, "output": outputs})
     run = Run(watch, skipped)
-    with noting_inputs():
-        question = cls.of_paths(run, **values, **(cls.with_page if outputs else {}))
-        run.model = model = model or question.model
-        verifier = load(model, device=device).keeping()
-        note_model(model)
-        for path in outputs:
-            check_not_read(path)
-        with encoder(model, verifier, jobs, device) as run.encode:
-            result = question.answer(verifier, run)
-        for path in outputs:
-            data = question.written(result, path)
-            if isinstance(data, str):  # only a file's name may hold bytes that are not text
-                data = data.encode("utf-8", "replace")
-            with replaced_file(path) as partial:
-                partial.write_bytes(data)
+    question = cls.of_paths(run, **values, **(cls.with_page if outputs else {}))
+    run.model = model = model or question.model
+    verifier = load(model, device=device).keeping()
+    note_folder(verifier.folder)
+    for path in outputs:
+        check_not_read(path)
+    with encoder(model, verifier, jobs, device) as run.encode:
+        result = question.answer(verifier, run)
+    for path in outputs:
+        data = question.written(result, path)
+        if isinstance(data, str):  # only a file's name may hold bytes that are not text
+            data = data.encode("utf-8", "replace")
+        with replaced_file(path) as partial:
+            partial.write_bytes(data)
     return result
 
 

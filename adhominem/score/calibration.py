@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray, PairRows
 from adhominem.errors import ModelError
-from adhominem.records import NotNegative, Within, from_json, to_json
+from adhominem.records import NotNegative, Within
 from adhominem.score.three_level import Evidence, ThreeLevelParameters
 
 _LARGEST = 1e30  # no log Bayes factor comes near; much larger numbers end as infinite
@@ -108,6 +108,7 @@ class LogBayesFactors(PairRows):
     population_misfit: BoolArray  # whether the population is of another genre, and so was not used
     two_genres: BoolArray  # whether the sides seem to be of two genres: then it is 0
     calibrated: bool
+    conditions: Conditions
 
     def replaced(self, chosen: BoolArray, others: LogBayesFactors) -> LogBayesFactors:
         """A copy with `others` in place of the chosen pairs, whose population does not fit."""
@@ -115,7 +116,9 @@ class LogBayesFactors(PairRows):
         for name in ("unbounded", "log_bayes_factor", "lower_bound", "upper_bound", "two_genres"):
             values[name] = getattr(self, name).copy()
             values[name][chosen] = getattr(others, name)
-        return replace(self, **values, population_misfit=chosen)
+        population = np.where(chosen, 0, self.conditions.population)
+        conditions = replace(self.conditions, population=population)
+        return replace(self, **values, population_misfit=chosen, conditions=conditions)
 
     @property
     def at_bound(self) -> BoolArray:
@@ -275,7 +278,8 @@ class Calibration:
         problem = ""
         if not len(self.members) == len(self.layer_weights) == members:
             problem = f"it is for {len(self.members)} members; there are {members}"
-        for lower, upper in [(self.lower_bound, self.upper_bound), *self._cells]:
+        cells = [(cell.lower, cell.upper) for cell in self.bounds]
+        for lower, upper in [(self.lower_bound, self.upper_bound), *cells]:
             if not lower <= upper:
                 problem = f"the bounds are {lower} and {upper}; expected lower <= upper"
         if problem:
@@ -283,10 +287,6 @@ class Calibration:
                 f"the calibration of {name} is damaged, or that of another model ({problem}); "
                 "calibrate the model again"
             )
-
-    @property
-    def _cells(self) -> list[tuple[float, float]]:
-        return [(cell.lower, cell.upper) for cell in self.bounds]
 
     def widest(self, *, population: bool) -> tuple[float, float]:
         """The smallest and largest possible log Bayes factor, with or without a population."""
@@ -303,13 +303,3 @@ class Calibration:
             inside = (places == place).all(axis=0)
             limits[:, inside] = [[cell.lower], [cell.upper]]
         return limits
-
-    def to_json(self) -> dict[str, Any]:
-        """The calibration as JSON, for `from_json`."""
-        written: dict[str, Any] = to_json(self)
-        return written
-
-    @classmethod
-    def from_json(cls, data: Any) -> Calibration:
-        """The calibration that `to_json` wrote; anything else raises a RecordError."""
-        return from_json(cls, data, "calibration")

@@ -24,7 +24,6 @@ from adhominem.arrays import (
     Levs,
     Rows,
     SparseRows,
-    is_finite,
     joined,
 )
 from adhominem.compiled import compiled
@@ -49,16 +48,18 @@ def numbered(first: Sides, second: Sides) -> tuple[Any, IntArray, IntArray]:
     The sides are either a table (pairs, size), one text per pair, or a sequence of tables
     (texts, size) and rows (size,), one per pair. Indices are padded with -1.
     """
-    tables, numbers = [], []
-    begin = 0
-    for sides in (first, second):
-        if isinstance(sides, np.ndarray | SparseRows | Levs) and sides.ndim == 2:
-            tables.append(sides)
-            counts = np.ones(len(sides), dtype=np.int64)
-        else:
-            sets = [np.atleast_2d(x) if isinstance(x, np.ndarray) else x for x in sides]
-            tables += sets
-            counts = np.array([len(levs) for levs in sets], dtype=np.int64)
+    sets: list[list[Any]] = [
+        [sides]
+        if _is_table(sides)
+        else [np.atleast_2d(x) if isinstance(x, np.ndarray) else x for x in sides]
+        for sides in (first, second)
+    ]
+    tables, split = [*sets[0], *sets[1]], len(sets[0])
+    texts = [len(levs) for levs in tables]
+    levs = tables[0] if len(tables) == 1 else joined(tables)
+    numbers, begin = [], 0
+    for sides, of_side in ((first, texts[:split]), (second, texts[split:])):
+        counts = np.ones(of_side[0], np.int64) if _is_table(sides) else np.array(of_side, np.int64)
         if counts.min(initial=1) == 0:
             raise OptionError("a side without documents; expected at least one")
         places = np.arange(counts.max(initial=1))
@@ -66,7 +67,12 @@ def numbered(first: Sides, second: Sides) -> tuple[Any, IntArray, IntArray]:
         rows = (ends - counts)[:, None] + places  # (pairs, texts)
         numbers.append(np.where(places < counts[:, None], rows, -1))
         begin = int(ends[-1]) if len(ends) else begin
-    return tables[0] if len(tables) == 1 else joined(tables), numbers[0], numbers[1]
+    return levs, numbers[0], numbers[1]
+
+
+def _is_table(sides: Sides) -> bool:
+    """Whether there is one text per pair."""
+    return isinstance(sides, np.ndarray | SparseRows | Levs) and sides.ndim == 2
 
 
 @dataclass(frozen=True)
@@ -80,14 +86,15 @@ class MemberTexts:
 
     def with_products(self, centres: FloatArray, like: MemberTexts | None = None) -> MemberTexts:
         """A copy with all products; those among the texts are taken from `like`, if given."""
-        if not is_finite(self.levs):
-            raise _not_finite()
+        _check_finite(squares(self.levs))
         between = products(self.levs, self.levs) if like is None else like.between
         return replace(self, between=between, to_genres=products(self.levs, centres))
 
 
-def _not_finite() -> OptionError:
-    return OptionError("a LEV is not finite; expected numbers: encode its text again")
+def _check_finite(lengths: FloatArray) -> None:
+    """Raise an OptionError if LEVs with these squared lengths (texts,) are no numbers."""
+    if not np.isfinite(lengths).all():
+        raise OptionError("a LEV is not finite; expected numbers: encode its text again")
 
 
 @dataclass(frozen=True)
@@ -222,15 +229,15 @@ class PairProducts:
         if isinstance(rows, SparseRows):  # each text is multiplied only once
             distinct, which = rows.distinct
             rows, numbers = distinct.packed, np.where(present, which[numbers], -1)
-        if not is_finite(rows):
-            raise _not_finite()
-        to_mean, to_cohort = np.zeros((len(rows), 1)), np.zeros((len(rows), 0))
+        lengths = squares(rows)
+        _check_finite(lengths)
+        to_mean, to_cohort = np.zeros((len(lengths), 1)), np.zeros((len(lengths), 0))
         if population is not None:
             to_mean = products(rows, population.mean[None])
             to_cohort = products(rows, population.levs)
         return cls(
             in_side,
-            _between(rows, numbers),
+            _between(rows, lengths, numbers),
             _for_pairs(products(rows, centres), numbers),
             _for_pairs(to_mean, numbers)[:, :, 0],
             _for_pairs(to_cohort, numbers),
@@ -248,14 +255,16 @@ def _for_pairs(of_rows: FloatArray, numbers: IntArray) -> FloatArray:
     return table
 
 
-def _between(rows: Rows, numbers: IntArray) -> FloatArray:
-    """The products (pairs, texts, texts) of each pair's texts, given by row numbers."""
+def _between(rows: Rows, lengths: FloatArray, numbers: IntArray) -> FloatArray:
+    """The products (pairs, texts, texts) of each pair's texts, given by row numbers.
+
+    `lengths` (rows,) are the squared lengths.
+    """
     pairs, longest = numbers.shape
     between = np.zeros((pairs, longest, longest))
     if longest == 2:
-        lengths = squares(rows)[numbers]  # (pairs, texts)
-        between[:, 0, 0], between[:, 1, 1] = lengths[:, 0], lengths[:, 1]
-        across = row_products(rows[numbers[:, 0]], rows[numbers[:, 1]])
+        between[:, 0, 0], between[:, 1, 1] = lengths[numbers].T
+        across = row_products(rows, numbers[:, 0], numbers[:, 1])
         between[:, 0, 1] = between[:, 1, 0] = across
         return between
     for table, texts in zip(between, numbers, strict=True):
@@ -306,26 +315,23 @@ def products(first: Rows, second: Rows) -> FloatArray:
     return total
 
 
-def row_products(first: Rows, second: Rows) -> FloatArray:
-    """The scalar products (rows,) of corresponding rows."""
-    if isinstance(first, SparseRows) and isinstance(second, SparseRows):
-        return _sparse_row_products(first, second)
+def row_products(rows: Rows, first: IntArray, second: IntArray) -> FloatArray:
+    """The scalar products (pairs,) of pairs of rows, given by their indices (pairs,)."""
+    if isinstance(rows, SparseRows):
+        return _sparse_row_products(rows, first, second)
     total = np.zeros(len(first))
     for at in range(0, len(first), _ROWS_AT_ONCE):
-        rows = slice(at, at + _ROWS_AT_ONCE)
-        pair = (np.asarray(side[rows], np.float64) for side in (first, second))
-        total[rows] = np.einsum("ij,ij->i", *pair)
+        pairs = slice(at, at + _ROWS_AT_ONCE)
+        both = (rows[side[pairs]].astype(np.float64) for side in (first, second))
+        total[pairs] = np.einsum("ij,ij->i", *both)
     return total
 
 
 def squares(rows: Rows) -> FloatArray:
     """The squared lengths (rows,)."""
-    if not isinstance(rows, SparseRows):
-        return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    distinct, which = rows.distinct
-    packed = distinct.packed
-    sums = packed.sums(np.square(packed.values, dtype=np.float64))
-    return sums if distinct is rows else sums[which]
+    if isinstance(rows, SparseRows):
+        return rows.squares
+    return np.asarray(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
 def column_means(rows: Rows) -> FloatArray:
@@ -433,18 +439,18 @@ def _plain(rows: Rows, space: FloatArray) -> FloatArray:
     return block
 
 
-def _sparse_row_products(first: SparseRows, second: SparseRows) -> FloatArray:
-    """The products (rows,) of corresponding rows, looking up second rows in plain first rows."""
+def _sparse_row_products(rows: SparseRows, first: IntArray, second: IntArray) -> FloatArray:
+    """The products (pairs,) of pairs of rows, looking up second rows in plain first rows."""
     total = np.zeros(len(first))
-    plain = np.zeros(first.size)
-    here, made = first.places[:0], (0, 0)
+    plain = np.zeros(rows.size)
+    here, made = rows.places[:0], -1
     # In this order, equal first rows follow each other.
-    for at in np.argsort(first.begins, kind="stable").tolist():
-        if made != (first.begins[at], first.ends[at]):
+    for at in np.argsort(first, kind="stable").tolist():
+        if made != first[at]:
             plain[here] = 0
-            here, values = first.row(at)
+            here, values = rows.row(first[at])
             plain[here] = values
-            made = first.begins[at], first.ends[at]
-        places, values = second.row(at)
+            made = first[at]
+        places, values = rows.row(second[at])
         total[at] = plain.take(places).dot(values.astype(np.float64))
     return total

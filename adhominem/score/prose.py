@@ -24,7 +24,7 @@ import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.errors import OptionError
-from adhominem.records import Longest, NotNegative, Options, Positive
+from adhominem.records import Longest, NotNegative, Positive
 from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
 
 # Rates that are lower in foreign text, and rates that may be either; the others are higher.
@@ -79,7 +79,7 @@ class ProseSamples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prose(Options):
+class Prose:
     """The usual rates of running prose in each genre, and the limit of departure."""
 
     lexicon: ProseLexicon
@@ -90,7 +90,6 @@ class Prose(Options):
     limit: Positive  # of the distance
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         rows = {len(row) for row in (*self.usual, self.variance, self.sampling)}
         if rows != {len(RATES)} or len(self.usual) != len(self.genres) or not self.genres:
             raise OptionError(
@@ -148,15 +147,25 @@ class Prose(Options):
 
     def foreign(self, texts: Sequence[str], tokens: Sequence[Sequence[str]]) -> BoolArray:
         """Which texts (texts,) with these tokens are farther from prose than the limit."""
+        return np.asarray(self.distances(*self._rates(texts, tokens)) > self.limit)
+
+    def _rates(
+        self, texts: Sequence[str], tokens: Sequence[Sequence[str]]
+    ) -> tuple[FloatArray, IntArray]:
+        """The rates (texts, rates) of texts with these tokens, and their lengths (texts,)."""
         pairs = zip(texts, tokens, strict=True)
         rates = np.array([prose_rates(text, words, self.lexicon) for text, words in pairs])
-        counts = np.array([max(1, len(words)) for words in tokens])
-        return np.asarray(self.distances(rates, counts) > self.limit)
+        return rates, np.array([max(1, len(words)) for words in tokens])
 
-    def departure(self, text: str, tokens: Sequence[str]) -> Departure:
-        """The departure from prose of a text with these tokens."""
-        rates = prose_rates(text, tokens, self.lexicon)[None]  # (1, rates)
-        count = np.array([max(1, len(tokens))])
+    def departures(self, texts: Sequence[str], tokens: Sequence[Sequence[str]]) -> list[Departure]:
+        """The departure from prose of each text with these tokens."""
+        rates, counts = self._rates(texts, tokens)
+        return [
+            self._departure(rates[at : at + 1], counts[at : at + 1]) for at in range(len(rates))
+        ]
+
+    def _departure(self, rates: FloatArray, count: IntArray) -> Departure:
+        """The departure of a text with these rates (1, rates) and number of tokens (1,)."""
         by_genre = self._departures(rates, count, slice(None))  # (genres, rates)
         distances = _norm(by_genre)
         nearest = int(np.argmin(distances))

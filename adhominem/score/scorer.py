@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from adhominem.arrays import AnyLevs, BoolArray, FloatArray, IntArray, Levs, Rows, SparseRows
+from adhominem.arrays import AnyLevs, BoolArray, FloatArray, IntArray, Levs, Rows, in_columns
 from adhominem.errors import ModelError, OptionError
 from adhominem.paper.successor import STAGES
 from adhominem.score.calibration import (
@@ -274,8 +273,9 @@ class Scorer:
 
     def texts(self, levs: AnyLevs) -> list[MemberTexts]:
         """LEVs (texts, lev_size), split into the columns of each member."""
-        log_tokens = log_tokens_of(levs)
-        return [MemberTexts(columns, log_tokens) for columns in self.columns(levs)]
+        members = [(member.lev_size, member.is_sparse) for member in self.members]
+        columns, log_tokens = in_columns(levs, members)
+        return [MemberTexts(rows, log_tokens) for rows in columns]
 
     def tables(self, levs: AnyLevs, like: Sequence[MemberTexts] | None = None) -> list[MemberTexts]:
         """LEVs as `texts` returns them, with all products, for `among`.
@@ -300,46 +300,24 @@ class Scorer:
             )
         sizes = tuple(member.lev_size for member in self.members)
         if sizes not in population.memory:
-            log_tokens = log_tokens_of(population.cohort)
-            columns = zip(
-                self.split(population.lev_mean), self.columns(population.cohort), strict=True
-            )
+            means = np.split(population.lev_mean, np.cumsum(sizes))[:-1]
             population.memory[sizes] = [
-                PopulationPart(population.texts, population.authors, levs, log_tokens, mean)
-                for mean, levs in columns
+                PopulationPart(
+                    population.texts, population.authors, part.levs, part.log_tokens, mean
+                )
+                for part, mean in zip(self.texts(population.cohort), means, strict=True)
             ]
         return list(population.memory[sizes])
 
     def columns(self, levs: AnyLevs) -> list[Rows]:
         """Each member's columns of LEVs (documents, lev_size), sparse if its LEVs are."""
-        if levs.ndim != 2 or levs.shape[1] != self.lev_size:
-            raise OptionError(f"LEVs of shape {levs.shape}; expected (pairs, {self.lev_size})")
-        if isinstance(levs, Levs):
-            sizes = [member.lev_size for member in self.members]
-            if [part.shape[1] for part in levs.parts] == [*sizes, 1]:
-                return list(levs.parts[:-1])
-            if len(levs.parts) == 1 and isinstance(levs.parts[0], SparseRows):  # from a file
-                owners = np.repeat(np.arange(len(sizes) + 1), [*sizes, 1])  # (lev_size,)
-                parts = [levs.parts[0].columns(owners == at) for at in range(len(sizes))]
-                return [
-                    part if member.is_sparse else np.asarray(part)
-                    for member, part in zip(self.members, parts, strict=True)
-                ]
-        return [
-            SparseRows.of(columns) if member.is_sparse else columns
-            for member, columns in zip(self.members, self.split(np.asarray(levs)), strict=True)
-        ]
-
-    def split(self, levs: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-        """Each member's columns (..., size) of plain LEVs (..., lev_size)."""
-        ends = np.cumsum([member.lev_size for member in self.members])
-        return np.split(levs, ends, axis=-1)[:-1]
+        return [part.levs for part in self.texts(levs)]
 
     def dense_columns(self, levs: AnyLevs) -> FloatArray:
         """The columns (documents, size) of all members whose LEVs are dense."""
         parts = zip(self.members, self.columns(levs), strict=True)
         dense = [np.asarray(part, np.float64) for member, part in parts if not member.is_sparse]
-        return np.concatenate([np.zeros((len(levs), 0)), *dense], axis=1)
+        return np.concatenate(dense, axis=1) if dense else np.zeros((len(levs), 0))
 
     def lead_columns(self, levs: AnyLevs) -> FloatArray:
         """The leading member's columns (documents, size) of LEVs (documents, lev_size)."""
@@ -374,14 +352,6 @@ class Scorer:
         same = 1 / (1 + np.exp(OTHERS - np.clip(factors, -50, 50)))
         return float((1 / (1 + same.sum(axis=1))).sum())
 
-    def conditions(
-        self, first: Sides, second: Sides, population: Population | None = None
-    ) -> Conditions:
-        """The conditions of pairs of sides: numbers of texts, lengths, size of the population."""
-        levs, *sides = numbered(first, second)
-        texts = 0 if population is None else population.texts
-        return Conditions.of(log_tokens_of(levs), sides[0], sides[1], texts)
-
     def unbounded(self, scores: Scores) -> FloatArray:
         """The log Bayes factors (pairs,) without bounds.
 
@@ -398,7 +368,16 @@ class Scorer:
         no_pair = np.zeros(len(unbounded), dtype=bool)
         if self.calibration is None:
             nowhere = np.full(len(unbounded), np.inf)
-            return LogBayesFactors(unbounded, unbounded, -nowhere, nowhere, no_pair, no_pair, False)
+            return LogBayesFactors(
+                unbounded,
+                unbounded,
+                -nowhere,
+                nowhere,
+                no_pair,
+                no_pair,
+                False,
+                scores.conditions,
+            )
         lower, upper = self.calibration.limits(scores.conditions)
         log_odds, two_genres = self.weights.one_genre(scores), no_pair
         bounded = unbounded
@@ -406,7 +385,9 @@ class Scorer:
             two_genres = log_odds < 0
             bounded = np.where(two_genres, 0.0, if_one_genre(unbounded, log_odds))
         bounded = np.clip(bounded, lower, upper)
-        return LogBayesFactors(unbounded, bounded, lower, upper, no_pair, two_genres, True)
+        return LogBayesFactors(
+            unbounded, bounded, lower, upper, no_pair, two_genres, True, scores.conditions
+        )
 
     def _nothing(self) -> Scores:
         """The scores of no pairs."""
@@ -461,11 +442,6 @@ def _parts_among(
     return [None if population is None else PopulationPart.among(one, population) for one in texts]
 
 
-def log_tokens_of(levs: AnyLevs) -> FloatArray:
-    """The last column (documents,) of LEVs: the logarithm of the number of tokens."""
-    return np.asarray(levs[:, -1], np.float64)
-
-
 def _in_parts(first: Sides, second: Sides) -> Iterator[slice]:
     """Slices of pairs that are scored together, limited by the memory that their texts take."""
     if isinstance(first, np.ndarray | Levs) and isinstance(second, np.ndarray | Levs):
@@ -474,8 +450,9 @@ def _in_parts(first: Sides, second: Sides) -> Iterator[slice]:
         yield from (slice(at, at + at_once) for at in range(0, len(first), at_once))
         return
     begin, most = 0, 0
-    for at, sides in enumerate(zip(first, second, strict=True)):
-        texts = sum(len(levs) if levs.ndim == 2 else 1 for levs in sides)
+    lengths = [len(levs) if levs.ndim == 2 else 1 for levs in (*first, *second)]
+    for at, both in enumerate(zip(lengths[: len(first)], lengths[len(first) :], strict=True)):
+        texts = sum(both)
         if begin < at and max(most, texts) * (at + 1 - begin) > 2 * _PAIRS_AT_ONCE:
             yield slice(begin, at)
             begin, most = at, 0

@@ -242,6 +242,12 @@ def note_input(path: str | Path | int) -> None:
             inputs.setdefault(file, name)
 
 
+def note_folder(folder: Path | None) -> None:
+    """Note all files in a folder as read, so that no output is written onto one of them."""
+    for file in folder.rglob("*") if folder is not None else ():
+        note_input(file)
+
+
 def _identities(path: str | Path | int) -> list[File]:
     """The identities of a file: its path without links, and its device and inode.
 

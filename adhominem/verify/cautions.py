@@ -13,6 +13,7 @@ from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.population import Population
 from adhominem.score.prose import Departure
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from adhominem.verify.verifier import Verifier
@@ -396,7 +397,7 @@ def _single_texts(model: Verifier, sides: Sides) -> Iterator[Caution]:
     for side in sides:
         yield from _short(side, lead.shortest_training_text)
         for text in side:
-            foreign = foreign_text(text.name, text.tokens, text.departure, lead.vocabulary.words)
+            foreign = foreign_text(text.name, text.tokens, text.departure, lead.vocabulary)
             if foreign is not None:
                 yield foreign
     for side in sides:
@@ -444,7 +445,7 @@ def _short(side: Sequence[ExaminedText], shortest: float | None) -> Iterator[Cau
 
 
 def foreign_text(
-    name: str, words: Sequence[str], departure: Departure | None, common_words: Sequence[str]
+    name: str, words: Sequence[str], departure: Departure | None, vocabulary: Vocabulary
 ) -> Caution | None:
     """The reason why no statement is made on a text that is not what the model was made for.
 
@@ -452,7 +453,7 @@ def foreign_text(
     words.
     """
     if departure is None:
-        if not is_other_language(words, common_words):
+        if not is_other_language(words, vocabulary):
             return None
         return caution(
             "other_language",
@@ -487,8 +488,9 @@ def _rate_shown(number: float, rate: str) -> str:
     return f"{number:.0%}" if number >= 0.1 or number < 0.0005 else f"{number:.1%}"
 
 
-def is_other_language(tokens: Sequence[str], common: Sequence[str]) -> bool:
+def is_other_language(tokens: Sequence[str], vocabulary: Vocabulary) -> bool:
     """Whether a text contains hardly any of the most common words, if these are known."""
+    common = vocabulary.words
     words = [token.lower() for token in tokens if token[:1].isalpha()]
     if len(words) < _FEWEST_WORDS or len(common) < _COMMON_WORDS:
         return False

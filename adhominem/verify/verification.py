@@ -307,7 +307,6 @@ def verification_of(
     first, second = comparison.levs
     factor = float(scored.log_bayes_factor[0])
     probability = float(probability_same_author(factor, prior_same_author))
-    conditions = scorer.conditions([first], [second], comparison.used)
     scale = scale or VerbalScale()
     bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
     sentence = scale.sentence(factor / _LOG_10)
@@ -355,7 +354,7 @@ def verification_of(
         verbal=f"No statement is made: {reason}." if obstacles else sentence,
         lower_bound=bounds[0] if scored.calibrated else None,
         upper_bound=bounds[1] if scored.calibrated else None,
-        conditions=in_words(conditions),
+        conditions=in_words(scored.conditions),
         reach=reach,
         probability_same_author=probability,
         prior_same_author=prior_same_author,

@@ -29,7 +29,7 @@ from adhominem.score.genres import Group
 from adhominem.score.machine import MachineLook
 from adhominem.score.population import Population, distinct_levs
 from adhominem.score.products import Sides
-from adhominem.score.prose import Prose
+from adhominem.score.prose import Departure, Prose
 from adhominem.score.scorer import Scorer
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
@@ -63,6 +63,7 @@ class Verifier(EnsembleEncoder):
         lead: int = 0,
         name: str = "",
         sha256: str = "",
+        folder: Path | None = None,
         genre_names: Mapping[str, str] | None = None,
         validation: Validation | None = None,
         evidence: tuple[CalibrationEvidence, CalibrationEvidence] | None = None,
@@ -73,7 +74,8 @@ class Verifier(EnsembleEncoder):
     ) -> None:
         """Make a verifier from members, as `make_members` returns them.
 
-        Genres and tokens are taken from the member `lead`. `validation` are cases of
+        Genres and tokens are taken from the member `lead`. `folder` is where the model was read.
+        `validation` are cases of
         known authors that the model was tested on, and `evidence` is what its calibration rests on,
         without and with a population. `prose` recognises running prose, `machine_look` text that a
         machine may have written. `changed` is whether the members have changed since they were
@@ -82,7 +84,7 @@ class Verifier(EnsembleEncoder):
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
         super().__init__(members, lead, name)
-        self.sha256, self.prose = sha256, prose
+        self.folder, self.sha256, self.prose = folder, sha256, prose
         self.machine_look, self.changed, self.delta = machine_look, changed, delta
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.evidence = evidence or (CalibrationEvidence(), CalibrationEvidence())
@@ -223,19 +225,25 @@ class Verifier(EnsembleEncoder):
         `copies` are, for each text, others of the same side with the same tokens.
         """
         machine_written = self.looks_machine_written(levs)
-        examined = []
-        for at, (exhibit, words) in enumerate(zip(exhibits, tokens, strict=True)):
-            text = exhibit.document.text
-            examined.append(
-                ExaminedText(
-                    exhibit=exhibit,
-                    tokens=words,
-                    copies=() if copies is None else copies[at],
-                    departure=None if self.prose is None else self.prose.departure(text, words),
-                    machine_written=bool(machine_written[at]),
-                )
+        departures = self.departures([exhibit.document for exhibit in exhibits], tokens)
+        return [
+            ExaminedText(
+                exhibit=exhibit,
+                tokens=words,
+                copies=() if copies is None else copies[at],
+                departure=departures[at],
+                machine_written=bool(machine_written[at]),
             )
-        return examined
+            for at, (exhibit, words) in enumerate(zip(exhibits, tokens, strict=True))
+        ]
+
+    def departures(
+        self, documents: Sequence[Document], tokens: Sequence[Sequence[str]]
+    ) -> Sequence[Departure | None]:
+        """Each document's departure from prose; None for a model without a description of it."""
+        if self.prose is None or not documents:
+            return [None] * len(documents)
+        return self.prose.departures([document.text for document in documents], tokens)
 
     def misleading(self, likeness: Likeness | None = None) -> list[MisleadingRates]:
         """The rates of misleading evidence without a population, in the guessed and unknown genres.
@@ -312,8 +320,8 @@ class Verifier(EnsembleEncoder):
         texts = [text.text for text in documents]
         tokens = [self.tokens(text) for text in texts]
         if self.prose is None:
-            common = self.lead.vocabulary.words
-            return np.array([is_other_language(words, common) for words in tokens], dtype=bool)
+            vocabulary = self.lead.vocabulary
+            return np.array([is_other_language(words, vocabulary) for words in tokens], dtype=bool)
         return self.prose.foreign(texts, tokens)
 
     def looks_machine_written(self, levs: AnyLevs) -> BoolArray:
@@ -323,8 +331,7 @@ class Verifier(EnsembleEncoder):
         """
         if self.machine_look is None:
             return np.zeros(len(levs), dtype=bool)
-        dense = self.scorer.dense_columns(levs)
-        return self.machine_look.beyond(dense, np.asarray(levs[:, -1]))
+        return self.machine_look.beyond(self.scorer.dense_columns(levs), levs[:, -1])
 
     def distance(self, first: AnyLevs, second: AnyLevs) -> FloatArray:
         """The paper's squared distances (pairs,) of LEVs, for an ensemble the members' mean."""
@@ -375,6 +382,7 @@ def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "
         lead=read.lead,
         name=read.name,
         sha256=read.sha256,
+        folder=files.folder,
         genre_names=read.genre_names,
         validation=read_validation(files),
         evidence=read_evidence(files),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from slow_two_covariance import seeds
 
 from adhominem.errors import ModelError, OptionError
+from adhominem.records import from_json, to_json
 from adhominem.score.calibration import (
     POPULATION,
     TEXTS,
@@ -277,13 +278,13 @@ def test_the_widest_bounds_are_those_of_any_conditions_with_a_population_or_with
 def test_a_calibration_comes_back_from_json_to_the_last_digit() -> None:
     odd = replace(CALIBRATION, weights=replace(WEIGHTS, factor=0.1 + 0.2, constant=1 / 3))
     for calibration in (CALIBRATION, odd, replace(CALIBRATION, bounds=())):
-        written = json.loads(json.dumps(calibration.to_json(), allow_nan=False))
-        assert Calibration.from_json(written) == calibration
+        written = json.loads(json.dumps(to_json(calibration), allow_nan=False))
+        assert from_json(Calibration, written, "calibration") == calibration
 
 
 def changed(path: str, value: object) -> Any:
     """The JSON of a calibration with another value at a path."""
-    data = CALIBRATION.to_json()
+    data = to_json(CALIBRATION)
     *parents, last = [int(name) if name.isdigit() else name for name in path.split(".")]
     place: Any = data
     for name in parents:
@@ -319,17 +320,17 @@ def changed(path: str, value: object) -> Any:
     ],
 )
 def test_what_is_no_calibration_is_refused_when_it_is_read(path: str, value: object) -> None:
-    assert Calibration.from_json(CALIBRATION.to_json()) == CALIBRATION
+    assert from_json(Calibration, to_json(CALIBRATION), "calibration") == CALIBRATION
     with pytest.raises(OptionError, match="calibration"):
-        Calibration.from_json(changed(path, value))
+        from_json(Calibration, changed(path, value), "calibration")
 
 
 @pytest.mark.parametrize("name", ["members", "weights", "bounds", "tokens", "lower_bound"])
 def test_a_calibration_lacks_nothing(name: str) -> None:
-    data = CALIBRATION.to_json()
+    data = to_json(CALIBRATION)
     del data[name]
     with pytest.raises(OptionError, match=name):
-        Calibration.from_json(data)
+        from_json(Calibration, data, "calibration")
 
 
 def test_a_calibration_is_checked_against_the_model() -> None:

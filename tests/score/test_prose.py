@@ -120,11 +120,11 @@ def test_a_departure_names_the_rate_that_departs_most() -> None:
         sampling=(0.0,) * len(RATES),
         limit=2.0,
     )
-    told = flat.departure("7 8 9 the", ["7", "8", "9", "the"])
+    told = flat.departures(["7 8 9 the"], [["7", "8", "9", "the"]])[0]
     assert (told.genre, told.rate, told.usual) == ("near", "figures", 0.0)
     assert told.value == pytest.approx(0.75)
     assert told.atypicality > 1
-    assert flat.departure("", []).atypicality >= 0
+    assert flat.departures([""], [[]])[0].atypicality >= 0
 
 
 def test_prose_survives_json() -> None:

@@ -21,7 +21,7 @@ from adhominem.score.calibration import Bounds, Calibration, LogBayesFactors, We
 from adhominem.score.members import GenreMember, LayerMember, evidence_of
 from adhominem.score.population import Population
 from adhominem.score.products import PopulationPart
-from adhominem.score.scorer import Scorer, log_tokens_of, square
+from adhominem.score.scorer import Scorer, square
 from adhominem.score.three_level import PartVariances, ThreeLevelParameters, genre_posterior
 
 FloatArray = npt.NDArray[np.float64]
@@ -93,9 +93,10 @@ populations = st.sampled_from([None, POPULATION, OTHER_GENRE, Population.of(levs
 def test_a_lev_is_those_of_the_members_in_a_row_and_last_the_logarithm_of_its_tokens() -> None:
     levs = levs_of(4, 3)
     assert SCORER.lev_size == sum(SIZES) + 1 == levs.shape[1]
-    parts, log_tokens = SCORER.columns(levs), log_tokens_of(levs)
-    assert [part.shape for part in parts] == [(3, size) for size in SIZES]
-    np.testing.assert_array_equal(log_tokens, levs[:, -1])
+    parts = SCORER.texts(levs)
+    assert [part.levs.shape for part in parts] == [(3, size) for size in SIZES]
+    for part in parts:
+        np.testing.assert_array_equal(part.log_tokens, levs[:, -1])
     np.testing.assert_array_equal(SCORER.lead_columns(levs), levs[:, :24])
     np.testing.assert_array_equal(replace(SCORER, lead=1).lead_columns(levs), levs[:, 24:54])
     with pytest.raises(OptionError, match=r"LEVs of shape \(3, 58\); expected \(pairs, 59\)"):
@@ -104,13 +105,13 @@ def test_a_lev_is_those_of_the_members_in_a_row_and_last_the_logarithm_of_its_to
 
 def test_conditions_are_texts_their_mean_log_tokens_and_the_size_of_the_population() -> None:
     levs = levs_of(5, 6)
-    conditions = SCORER.conditions([levs[:3], levs[0]], [levs[3], levs[4:]], POPULATION)
+    conditions = SCORER.scores([levs[:3], levs[0]], [levs[3], levs[4:]], POPULATION).conditions
     tokens = levs[:, -1].astype(np.float64)
     assert conditions.texts.tolist() == [[3, 1], [1, 2]]
     expected = [[tokens[:3].mean(), tokens[3]], [tokens[0], tokens[4:].mean()]]
     np.testing.assert_allclose(conditions.log_tokens, expected, rtol=1e-6)
     assert conditions.population.tolist() == [30, 30]
-    assert SCORER.conditions(levs[:2], levs[2:4]).population.tolist() == [0, 0]
+    assert SCORER(levs[:2], levs[2:4]).conditions.population.tolist() == [0, 0]
 
 
 def test_levs_of_which_zeros_are_not_kept_get_what_plain_ones_get() -> None:
@@ -190,7 +191,7 @@ def test_scores_are_what_each_member_says_of_its_columns(
         columns = slice(begin, begin + size)
         part = None
         if population is not None:
-            tokens = log_tokens_of(population.cohort)
+            tokens = np.asarray(population.cohort[:, -1], np.float64)
             own = np.asarray(population.cohort)[:, columns]
             part = PopulationPart(
                 population.texts, population.texts, own, tokens, population.lev_mean[columns]
@@ -248,7 +249,10 @@ def test_the_order_of_a_pair_and_who_else_is_compared_do_not_matter(
     levs = np.concatenate([levs_of(seed, 6), levs_of(seed, 6, genre=2)])
     sides = [levs[:3], levs[3], levs[4:5]], [levs[6], levs[7:9], levs[9:]]
     made = SCORER(*sides, population)
-    assert_alike(SCORER(sides[1], sides[0], population), made)
+    turned = SCORER(sides[1], sides[0], population)
+    texts, tokens = (of[:, ::-1] for of in (turned.conditions.texts, turned.conditions.log_tokens))
+    conditions = replace(turned.conditions, texts=texts, log_tokens=tokens)
+    assert_alike(replace(turned, conditions=conditions), made)
     for pair in range(3):
         alone = SCORER([sides[0][pair]], [sides[1][pair]], population)
         assert alone.unbounded[0] == pytest.approx(made.unbounded[pair], rel=1e-5, abs=1e-5)

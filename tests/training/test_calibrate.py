@@ -23,6 +23,7 @@ from adhominem.evaluation.measures import measure
 from adhominem.model.calibration import Validation, read_validation
 from adhominem.model.folder import model_folder, read_parameters
 from adhominem.model.writing import trained_on
+from adhominem.records import from_json, to_json
 from adhominem.score.calibration import Calibration
 from adhominem.score.decision import probability_same_author
 from adhominem.text.pan import Pair
@@ -314,7 +315,7 @@ def test_a_damaged_calibration_is_an_error(model: Path, pairs: Path) -> None:
 
 def test_a_calibration_of_another_format_is_refused(model: Path, pairs: Path) -> None:
     calibration = calibrate_model(model, {"pairs": list(read_pairs(pairs))}).calibration
-    before = {"format": 1, "adhominem": "0.1.0", "calibration": calibration.to_json()}
+    before = {"format": 1, "adhominem": "0.1.0", "calibration": to_json(calibration)}
     (model / "calibration.json").write_text(json.dumps(before), "utf-8")
     with pytest.raises(ModelError, match=r"has the format 1; .*, or calibrate the model again"):
         load(model, threads=1)
@@ -324,7 +325,7 @@ def test_the_command_calibrates_and_says_what_it_did(model: Path, pairs: Path) -
     done = CliRunner().invoke(main, ["calibrate", str(model), str(pairs), "--json"])
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
-    assert Calibration.from_json(told["calibration"]) == read_parameters(model)
+    assert from_json(Calibration, told["calibration"], "calibration") == read_parameters(model)
     for mode in ("alone", "population"):
         assert set(told[mode]["before"]) == set(told[mode]["after"])
         assert told[mode]["same_author"] > 0

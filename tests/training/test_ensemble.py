@@ -216,7 +216,6 @@ def test_once_calibrated_the_members_are_added_up_and_kept_within_bounds(calibra
     assert all(levels is not None for levels in calibration.members)
     levs = verifier.encode(TEXTS)
     factors = verifier.scorer(levs[0::2], levs[1::2])
-    conditions = verifier.scorer.conditions(levs[0::2], levs[1::2])
     for at in range(6):
         taken = []
         columns = [verifier.scorer.columns(levs[text : text + 1]) for text in (2 * at, 2 * at + 1)]
@@ -232,7 +231,7 @@ def test_once_calibrated_the_members_are_added_up_and_kept_within_bounds(calibra
         said = sum(float(one.log_bayes_factor[0]) for one in evidence)
         free = said + calibration.weights.constant
         assert factors.unbounded[at] == pytest.approx(free, abs=1e-3)
-        lower, upper = calibration.limits(conditions)[:, at]
+        lower, upper = calibration.limits(factors.conditions)[:, at]
         assert factors.log_bayes_factor[at] == pytest.approx(min(max(free, lower), upper), abs=1e-3)
     assert np.ptp(factors.log_bayes_factor) > 0.01
 

@@ -125,7 +125,6 @@ def test_the_same_texts_teach_the_same() -> None:
     (first, _), (second, _) = fit_prose(genres, tokenizer), fit_prose(genres, tokenizer)
     assert first == second
     assert first.genres == ("letters", "notes")
-    told = first.departure(
-        "7; 8; 9; {x} = 12 | 13\n" * 30, tokenizer.tokens("7; 8; 9; {x} = 12 | 13\n" * 30)
-    )
-    assert told.atypicality > 1
+    code = "7; 8; 9; {x} = 12 | 13\n" * 30
+    (departure,) = first.departures([code], [tokenizer.tokens(code)])
+    assert departure.atypicality > 1

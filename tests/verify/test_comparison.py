@@ -75,7 +75,7 @@ def test_without_bounds_the_whole_is_what_the_verifier_says(
     comparison = compared(mixed, chosen)
     assert mixed.calibration is not None
     sides = [[side] for side in comparison.levs]
-    bounds = mixed.calibration.limits(mixed.scorer.conditions(*sides, chosen))[:, 0]
+    bounds = mixed.calibration.limits(comparison.scored.conditions)[:, 0]
     expected = mixed.score(*sides, chosen)[0]
     assert np.clip(comparison.log_bayes_factor, *bounds) == pytest.approx(expected, rel=1e-12)
     assert comparison.log_bayes_factor == pytest.approx(slow_score(mixed, *comparison.levs, chosen))

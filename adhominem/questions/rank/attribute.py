@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adhominem.errors import InputError
 from adhominem.evaluation.pan import macro_f1
-from adhominem.jobs.run import Run, Watch, note_model, unwatched
+from adhominem.jobs.run import Run, Watch, unwatched
 from adhominem.jobs.workers import encoder
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.questions.question import Answer, Side, Texts, as_known, inputs_of, made_by
@@ -15,7 +15,7 @@ from adhominem.questions.rank.ask import WhichCandidate
 from adhominem.questions.rank.evidence import NONE, check_prior
 from adhominem.records import strict_json
 from adhominem.text.exhibits import exhibits_of
-from adhominem.text.files import noting_inputs
+from adhominem.text.files import note_folder, noting_inputs
 from adhominem.text.pan import AttributionProblem, read_attribution_problems
 from adhominem.text.writing import check_output, write_folder
 from adhominem.verify.cautions import Caution
@@ -75,7 +75,7 @@ def attribute_problems(
             others = inputs_of(WhichCandidate)["population"].read(population, {"seed": seed}, run)
         problems = list(read_attribution_problems(collection, skipped=skipped))
         verifier = load(model, device=device)
-        note_model(model)
+        note_folder(verifier.folder)
         answered = []
         with (
             encoder(model, verifier, jobs, device) as run.encode,

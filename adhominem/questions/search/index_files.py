@@ -14,10 +14,10 @@ from adhominem.index.files import MANIFEST
 from adhominem.index.milvus import MilvusAddress, fill_collection
 from adhominem.index.searcher import TRIALS, Searcher, measure_chance
 from adhominem.jobs.engines import encoder_on
-from adhominem.jobs.run import Corpora, Watch, note_model, reading, unwatched
+from adhominem.jobs.run import Corpora, Watch, reading, unwatched
 from adhominem.jobs.workers import encoded_batches
 from adhominem.model.folder import DEFAULT_MODEL
-from adhominem.text.files import Document, note_input, open_regular, path_of
+from adhominem.text.files import Document, note_folder, note_input, open_regular, path_of
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
 from adhominem.verify.verifier import load
@@ -86,7 +86,7 @@ def index_files(
         if not sources and not (folder / MANIFEST).exists():
             raise NotFoundError("there are no texts to index; name some", folder)
         verifier = load(model, device=device)
-        note_model(model)
+        note_folder(verifier.folder)
         writer = Writer.open(
             folder,
             verifier,

@@ -112,8 +112,7 @@ def test_the_interval_is_in_base_10_and_no_wider_than_the_calibration(
     assert interval is not None
     assert calibration is not None
     assert made.interval is not None
-    conditions = verifier.scorer.conditions([comparison.levs[0]], [comparison.levs[1]])
-    bounds = calibration.limits(conditions)[:, 0].tolist()
+    bounds = calibration.limits(comparison.scored.conditions)[:, 0].tolist()
     low, high = np.clip([interval.low, interval.high], *bounds) / LOG_10
     assert (made.interval.low, made.interval.high) == pytest.approx((low, high))
     assert made.interval.low_is_bound == (not bounds[0] <= interval.low <= bounds[1])
