@@ -75,7 +75,7 @@ class LossOptions(Options):
     stop_gradient_at_lev     the Bayes factor's loss only trains its own layer
     projection_size          of a dense layer, with tanh, before the two-covariance layer; 0: none
     two_covariance_dropout   of the vectors that enter the two-covariance layer
-    start                    of that layer: "levs", at the scale of the first ones, or "unit" matrices
+    start                    of that layer: "levs", at the scale of the first LEVs, or "unit"
     constant                 of the score: "corrected", or "printed", as the paper has it, with its
                              sign errors (docs/paper.md)
     adaptation_size          of the hidden layers of the successor's uncertainty adaptation and of
