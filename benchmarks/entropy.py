@@ -68,7 +68,7 @@ def trained(
         second = torch.where(labels[:, None], one, other) + drawn(within)
         loss = bayes_factor_loss(layer(first, second), labels).mean()
         optimiser.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         losses.append(loss.item())
         if step % (steps // _POINTS) == 0:
