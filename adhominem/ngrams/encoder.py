@@ -79,7 +79,11 @@ class NgramEncoder:
 
     def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
         """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
-        return np.asarray(self._alone.encode(texts)[0])
+        return np.asarray(self.rows(texts))
+
+    def rows(self, texts: Numbered) -> Array32 | SparseRows:
+        """The same LEVs, sparse for a profile."""
+        return self._alone.encode(texts)[0]
 
     def vary(self, tokens: Sequence[str], starts: IntArray, times: IntArray) -> Array32:
         """The LEVs (variants, lev_size) of a document with passages left out or repeated.

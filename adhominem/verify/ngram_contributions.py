@@ -26,7 +26,6 @@ import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.model.member import Member
-from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, NgramTable
 from adhominem.score.contributions import ProductContribution
 from adhominem.verify.verification import ComparedSides, ComparedText
@@ -118,8 +117,9 @@ class NgramMember:
     def __init__(
         self, comparison: ComparedSides, member: Member, contribution: ProductContribution
     ) -> None:
-        assert isinstance(member.encoder, NgramEncoder)
-        self.member, self.encoder = member, member.encoder
+        self.member = member
+        # Of several languages, that of most texts: in the others hardly an n-gram is known.
+        self.encoder = member.ngrams(*(text.document for text in comparison.texts))
         self.contribution = contribution
         self.table = self.encoder.counter.table
         self.texts = [
@@ -163,7 +163,7 @@ class NgramMember:
 def ngram_members(comparison: ComparedSides) -> Iterator[NgramMember]:
     """The members whose product of both sides is a sum over n-grams."""
     for member, part in zip(comparison.members, comparison.contributions, strict=True):
-        if isinstance(member.encoder, NgramEncoder) and isinstance(part, ProductContribution):
+        if member.counts_ngrams and isinstance(part, ProductContribution):
             yield NgramMember(comparison, member, part)
 
 

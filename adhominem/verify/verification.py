@@ -16,7 +16,7 @@ import numpy as np
 import adhominem
 from adhominem.arrays import AnyLevs, Array32, FloatArray, IntArray, Levs, joined
 from adhominem.model.member import Member
-from adhominem.ngrams.encoder import NgramEncoder, NgramVariants
+from adhominem.ngrams.encoder import NgramVariants
 from adhominem.pairs.passages import TakenOut
 from adhominem.paper.runtime import NetworkOutput
 from adhominem.records import with_schema
@@ -153,12 +153,12 @@ class ComparedSides:
 
     def _counted(self, text: ComparedText, member: Member) -> NgramVariants | None:
         """The variants of a text for a member that counts n-grams, counted once; else None."""
-        if not isinstance(encoder := member.encoder, NgramEncoder):
+        if not member.counts_ngrams:
             return None
         key = text, member
         if key not in self._variants:
             tokens, starts = text.tokens(member).tokens, self.passages(text)
-            self._variants[key] = NgramVariants(encoder, tokens, starts)
+            self._variants[key] = NgramVariants(member.ngrams(text.document), tokens, starts)
         return self._variants[key]
 
     @cached_property
