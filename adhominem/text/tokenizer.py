@@ -25,6 +25,9 @@ _ABBREVIATIONS = (
     "St Jr Sr Esq Bros Inc Ltd Co Corp vs etc viz cf ibid seq approx Ph.D"
 )
 _LETTERS = r"[^\W_]"  # letters and digits, no underscore
+# Scripts without spaces between words, and what a token of each is: about as long as a word elsewhere.
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_SPACED = rf"[\w\p{{M}}&&[^{_UNSPACED}]]"
 _PICTURE = r"[\x{2600}-\x{27bf}\x{1f300}-\x{1faff}]"
 _RULES = (
     r"(?:https?://|www\.)[^\s<>\x22]*[\w/]",
@@ -37,7 +40,11 @@ _RULES = (
     r"(?<!\w)[A-HJ-Z]\.(?![^\sA-Z])",  # initials; I is a word
     r"\d+(?:[.,:]\d+)+",
     r"(?<!\w)['’](?i:tis|twas|twere|twill|em|til|cause|bout|nuff)(?!\w)",
-    rf"{_LETTERS}\p{{M}}*(?:\w|\p{{M}}|['’_](?={_LETTERS}))*(?<!_)",
+    r"\p{Han}{1,2}",
+    r"\p{Hiragana}[\p{Hiragana}ー]*",
+    r"[\p{Katakana}ー]+",
+    r"(?:[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]\p{M}*){1,4}",
+    rf"{_LETTERS}\p{{M}}*(?:{_SPACED}|['’_](?={_LETTERS}))*(?<!_)",
     r"[!?]{2,}",
     # ... -- *** ~~~ and every other run of one sign; not the first part of a joined emoji
     rf"([^\w\s\x22'()\[\]{{}}]|_)\1+(?!(?<={_PICTURE})[\x{{200d}}\x{{1f3fb}}-\x{{1f3ff}}])",
