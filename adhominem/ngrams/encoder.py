@@ -81,13 +81,6 @@ class NgramEncoder:
         """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
         return np.asarray(self._alone.encode(texts)[0])
 
-    def vary(self, tokens: Sequence[str], starts: IntArray, times: IntArray) -> Array32:
-        """The LEVs (variants, lev_size) of a document with passages left out or repeated.
-
-        See `NgramVariants`.
-        """
-        return NgramVariants(self, tokens, starts).levs(times)
-
     @property
     def is_profile(self) -> bool:
         """Whether this is a profile, with dimensions instead of a projection."""

@@ -218,7 +218,7 @@ def test_a_document_with_each_passage_once_is_the_document_itself(
 ) -> None:
     encoder = encoder_of(form, longest)
     starts = starts_of(cuts, len(text))
-    found = encoder.vary(text, starts, np.ones((2, len(starts)), np.int64))
+    found = NgramVariants(encoder, text, starts).levs(np.ones((2, len(starts)), np.int64))
     expected = np.repeat(encoder.encode([text], [[]]), 2, axis=0)
     np.testing.assert_allclose(found, expected, atol=1e-5 * max(1, np.abs(expected).max()))
 
@@ -231,12 +231,12 @@ def test_products_of_variants_are_those_of_their_levs(
     encoder, rng = encoder_of(form, longest), np.random.default_rng(seed)
     starts, direction = starts_of(cuts, len(text)), rng.normal(size=SIZE)
     times = rng.integers(0, 3, (6, len(starts)))
-    levs = encoder.vary(text, starts, times)
+    levs = NgramVariants(encoder, text, starts).levs(times)
     found = NgramVariants(encoder, text, starts).along(times, direction)
     size = max(1, np.abs(levs).max())
     np.testing.assert_allclose(found, levs @ direction, atol=1e-5 * size)
     # One by one, so that none shares its parts with another.
-    alone = [encoder.vary(text, starts, row[None])[0] for row in times]
+    alone = [NgramVariants(encoder, text, starts).levs(row[None])[0] for row in times]
     np.testing.assert_allclose(levs, alone, atol=1e-5 * size)
 
 
@@ -250,7 +250,7 @@ def test_passages_of_a_text_longer_than_is_read_at_once_can_be_left_out(form: st
     starts = np.array([0, 1_500, 3_000, 6_000])
     times = np.array([[1, 1, 1, 1], [0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 0, 1]])
     expected = [alone.mean(axis=0), alone[1:].mean(axis=0), alone[0], alone[2]]
-    found = encoder.vary(text, starts, times)
+    found = NgramVariants(encoder, text, starts).levs(times)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found[0], encoder.encode([text], [[]])[0], rtol=1e-4, atol=1e-5)
 
@@ -275,7 +275,7 @@ def test_what_is_left_is_encoded_like_the_tokens_left_where_all_passages_begin_a
     ]
     encoder = encoder_of(form)
     expected = encoder.encode(variants, [[]] * 4)
-    found = encoder.vary(text, starts, times)
+    found = NgramVariants(encoder, text, starts).levs(times)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -296,7 +296,10 @@ def test_characters_and_tokens_are_those_left_wherever_passages_are_cut(
         for row in times
     ]
     encoder = whole_profile()
-    found, expected = encoder.vary(text, starts, times), encoder.encode(variants, [[]] * 5)
+    found, expected = (
+        NgramVariants(encoder, text, starts).levs(times),
+        encoder.encode(variants, [[]] * 5),
+    )
     np.testing.assert_allclose(
         channels_of(encoder, found, 0, 1), channels_of(encoder, expected, 0, 1), atol=1e-6
     )
@@ -306,7 +309,7 @@ def test_a_bigram_over_a_seam_belongs_to_the_passage_it_begins_in() -> None:
     text = [*TABLE.tokens[:2], *TABLE.tokens[2:4]]
     encoder = whole_profile()
     starts, times = np.array([0, 2]), np.array([[1, 0], [0, 1]])
-    found = encoder.vary(text, starts, times)
+    found = NgramVariants(encoder, text, starts).levs(times)
     for lev, tokens in zip(found, (text[:3], text[2:]), strict=True):  # the first reaches over
         expected = encoder.encode([tokens], [[]])
         np.testing.assert_allclose(
