@@ -41,7 +41,6 @@ from adhominem.questions.predict.files import predict as predict
 from adhominem.questions.rank.ask import Ranking as Ranking
 from adhominem.questions.rank.ask import rank as rank
 from adhominem.questions.rank.ask import rank_texts as rank_texts
-from adhominem.questions.rank.attribute import attribute_problems as attribute_problems
 from adhominem.questions.report.ask import check_report_files as check_report_files
 from adhominem.questions.report.ask import report_candidates as report_candidates
 from adhominem.questions.report.ask import report_files as report_files

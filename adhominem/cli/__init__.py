@@ -161,7 +161,6 @@ for _command in (
     asking.QuestionCommand("report", _MAX_BYTES),
     asking.QuestionCommand("check-report", _MAX_BYTES),
     answers.predict,
-    answers.attribute,
     corpora.encode,
     corpora.attention,
     asking.QuestionCommand("map", _MAX_BYTES),

@@ -307,7 +307,7 @@ class Trials:
 
 
 def macro_f1(truth: IntArray, answered: IntArray) -> FloatArray:
-    """(draws,): PAN's macro-F1 of 2019 of trials (draws, trials), as `evaluation.pan` defines it.
+    """(draws,): PAN's macro-F1 of 2019 of trials (draws, trials): the mean of the candidates' F1.
 
     Both are numbers of candidates, -1 for none of them; each draw has texts by the same authors.
     """
