@@ -52,9 +52,7 @@ from adhominem.web.service import Service  # noqa: E402
 TOKEN = "t0ken"
 HONEST = json.dumps({"first": GARDEN, "second": BICYCLE}).encode()
 PANIC = "Panicplease"  # a word that makes the encoder end as a panic in Rust does
-LIMITS = Limits(
-    bytes=1 << 20, header_seconds=1, stall_seconds=1, requests=64, per_client=32, seconds=20
-)
+LIMITS = Limits(bytes=1 << 20, header_seconds=1, stall_seconds=1, requests=64, seconds=20)
 Address = tuple[str, int]
 # 0 is no answer, which who hangs up gets. No 502, no 504, and 500 only where the encoder panicked.
 EXPECTED = {
