@@ -80,15 +80,17 @@ class Duplicate:
     share: float
 
 
-def fingerprint(text: str, *, whole: bool = False) -> Fingerprint:
-    """The fingerprint of a text; `whole` finds only texts with the same letters, and is faster."""
-    letters = _letters(text)
-    if whole:
-        return Fingerprint(digest_of(letters), _NO_SAMPLE)
+def fingerprints(texts: Sequence[str], *, whole: bool = False) -> list[Fingerprint]:
+    """The fingerprint of each text; `whole` finds only texts with the same letters, and faster."""
+    letters = [_letters(text) for text in texts]
+    samples = [_NO_SAMPLE if whole else _sample(of_text) for of_text in letters]
+    return list(map(Fingerprint, map(digest_of, letters), samples))
+
+
+def _sample(letters: bytes) -> npt.NDArray[np.uint32]:
     hashes = shingle_hashes(np.frombuffer(letters, np.uint8), _COPIED) >> np.uint64(32)
     # With counts, NumPy need not load its masked arrays.
-    sample, _ = np.unique(hashes[hashes < _SAMPLED].astype(np.uint32), return_counts=True)
-    return Fingerprint(digest_of(letters), sample)
+    return np.unique(hashes[hashes < _SAMPLED].astype(np.uint32), return_counts=True)[0]
 
 
 def _letters(text: str) -> bytes:

@@ -67,7 +67,9 @@ def documents(*texts: str) -> list[Document]:
 
 
 def lengths(texts: Sequence[Document]) -> Callable[..., list[float]]:
-    return lambda verifier, *_: [float(np.asarray(verifier.kept.lev(text))[0, 0]) for text in texts]
+    return lambda verifier, *_: [
+        float(np.asarray(lev)[0, 0]) for lev in verifier.kept.levs_of(texts)
+    ]
 
 
 @pytest.fixture
