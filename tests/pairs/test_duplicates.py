@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import textwrap
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
