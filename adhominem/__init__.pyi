@@ -12,7 +12,7 @@ from adhominem.evaluation.measures import evaluate as evaluate
 from adhominem.evaluation.study import ValidationStudy as ValidationStudy
 from adhominem.evaluation.study import read_study as read_study
 from adhominem.index.searcher import Searcher as Searcher
-from adhominem.jobs.attention import attention_of as attention_of
+from adhominem.jobs.corpora import attention_of as attention_of
 from adhominem.jobs.corpora import encode as encode
 from adhominem.jobs.corpora import pair_files as pair_files
 from adhominem.jobs.corpora import read_levs as read_levs
@@ -35,7 +35,7 @@ from adhominem.questions.contrast.contrast import ContrastOptions as ContrastOpt
 from adhominem.questions.contrast.contrast import contrast_texts as contrast_texts
 from adhominem.questions.evaluate.files import baseline_files as baseline_files
 from adhominem.questions.evaluate.files import evaluate_files as evaluate_files
-from adhominem.questions.evaluate.table import table as table
+from adhominem.questions.evaluate.files import table as table
 from adhominem.questions.map.ask import map_corpus as map_corpus
 from adhominem.questions.predict.files import predict as predict
 from adhominem.questions.rank.ask import Ranking as Ranking

@@ -28,7 +28,6 @@ from adhominem.cli import (
     asking,
     corpora,
     doctor,
-    index,
     models,
     options,
 )
@@ -167,7 +166,7 @@ for _command in (
     asking.QuestionCommand("cluster", _MAX_BYTES),
     asking.QuestionCommand("roll", _MAX_BYTES),
     asking.QuestionCommand("contrast", _MAX_BYTES),
-    index.index,
+    corpora.index,
     asking.QuestionCommand("search", _MAX_BYTES),
     asking.QuestionCommand("link"),
     answers.evaluate,

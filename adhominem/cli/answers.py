@@ -175,8 +175,8 @@ def table(job: opt.Job, /, without_topics: bool, as_json: bool, **options: Any) 
         adhominem table early-bird ensemble --pairs test --delta-from dev
     """
     from adhominem.cli.terminal import print_lines, print_result
+    from adhominem.questions.evaluate.files import table
     from adhominem.questions.evaluate.page import table_lines
-    from adhominem.questions.evaluate.table import table
 
     scored = table(**options, **job, with_topics=not without_topics)
     if as_json:

@@ -358,7 +358,7 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(error.name or "fastapi", "serve", "adhominem serve") from None
-    from adhominem.web.limits import Limits
+    from adhominem.web.failures import Limits
     from adhominem.web.server import serve as serve_all
     from adhominem.web.service import Service
 

@@ -31,7 +31,7 @@ from adhominem.evaluation.figure_style import (
     svg_of,
     system_styles,
 )
-from adhominem.evaluation.likelihood_ratio import (
+from adhominem.evaluation.measures import (
     empirical_cross_entropy,
     equal_error_rate,
     reliability,

@@ -29,8 +29,7 @@ from adhominem.text.files import Document
 from adhominem.verify.encoding import MOST_LEVS, Kept
 from adhominem.verify.verification import ComparedSides
 from adhominem.verify.verifier import Verifier
-from adhominem.web.failures import BrokenOffError, busy, logger, place_of
-from adhominem.web.limits import Limits
+from adhominem.web.failures import BrokenOffError, Limits, busy, logger, place_of
 
 Result = TypeVar("Result")
 Progress = Callable[[float], None]

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from adhominem.errors import OptionError
 from adhominem.web.failures import (
     SECURITY_HEADERS,
+    Limits,
     RequestError,
     as_request_error,
     busy,
@@ -32,7 +33,6 @@ from adhominem.web.failures import (
     place_of,
     too_large,
 )
-from adhominem.web.limits import Limits
 from adhominem.web.lines import LINES
 from adhominem.web.pages import PAGES, error_page
 

@@ -18,8 +18,7 @@ from adhominem.errors import TooLargeError
 from adhominem.text.bounded import TABLE_SUFFIX, BoundedReader, suffix_of
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import READABLE_SUFFIXES, Document
-from adhominem.web.failures import RequestError, busy, too_large
-from adhominem.web.limits import Limits
+from adhominem.web.failures import Limits, RequestError, busy, too_large
 
 logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it quotes what it is given
 

@@ -42,9 +42,12 @@ from adhominem.render.templates import environment  # noqa: E402
 from adhominem.text.exhibits import exhibits_of  # noqa: E402
 from adhominem.verify.verifier import Verifier  # noqa: E402
 from adhominem.web.asking import ask as ask_question  # noqa: E402
-from adhominem.web.failures import RequestError, busy  # noqa: E402
+from adhominem.web.failures import (  # noqa: E402
+    Limits,
+    RequestError,
+    busy,
+)
 from adhominem.web.guard import Access  # noqa: E402
-from adhominem.web.limits import Limits  # noqa: E402
 from adhominem.web.lines import LINES  # noqa: E402
 from adhominem.web.server import create_app  # noqa: E402
 from adhominem.web.service import Service  # noqa: E402

@@ -30,8 +30,7 @@ from adhominem.verify.verification import ComparedSides, Verification
 from adhominem.verify.verifier import Verifier
 from adhominem.web import batching
 from adhominem.web.batching import Job, Worker
-from adhominem.web.failures import RequestError
-from adhominem.web.limits import Limits
+from adhominem.web.failures import Limits, RequestError
 from adhominem.web.server import create_app
 from adhominem.web.service import Service, _answer
 

@@ -15,9 +15,8 @@ from serving import BICYCLE, GARDEN, open_service, running
 
 from adhominem.verify.verifier import Verifier
 from adhominem.web.batching import Job
-from adhominem.web.failures import SECURITY_HEADERS
+from adhominem.web.failures import SECURITY_HEADERS, Limits
 from adhominem.web.guard import Access
-from adhominem.web.limits import Limits
 from adhominem.web.service import Service
 
 PAYLOAD = json.dumps({"first": GARDEN, "second": BICYCLE}).encode()

@@ -13,13 +13,15 @@ from adhominem.jobs.run import Run
 from adhominem.questions.cluster.cluster import PRIOR, Cluster, cluster_originals
 from adhominem.questions.corpus import MOST_DOCUMENTS, POPULATION_OF_CORPUS, compare_corpus
 from adhominem.questions.map.corpus_map import (
+    LINKAGES,
     LOG_10,
     CorpusMap,
+    join_all,
+    leaf_order,
     lev_products,
     nearest_of,
     projections,
 )
-from adhominem.questions.map.tree import LINKAGES, join_all, leaf_order
 from adhominem.questions.question import Input, Output, Question, Texts, answer_files
 from adhominem.records import Offered, OneOf, Within
 from adhominem.verify.verifier import Verifier

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from adhominem.arrays import AnyLevs, BoolArray, FloatArray, IntArray, joined
-from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.evaluation.measures import cllr
 from adhominem.questions.rank.evidence import (
     MOST_POPULATION,
     LevsOf,
