@@ -25,7 +25,7 @@ from adhominem.model.writing import trained_on
 from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
 from adhominem.pairs.passages import find_duplicates, fingerprints
 from adhominem.questions.corpus import each_by_itself
-from adhominem.questions.question import Input, Output, Question, Texts, answer_files
+from adhominem.questions.question import Input, Output, Question, Texts
 from adhominem.records import Offered, Within
 from adhominem.score.population import Population
 from adhominem.text.exhibits import first_words
@@ -302,18 +302,3 @@ def _check_by_others(population: Texts, texts: Sequence[ListedText]) -> None:
         raise InputError(
             f"the population has copies of the material: {names}; {expected}", population.path
         )
-
-
-def validate(
-    material: str | Path, outputs: Sequence[str | Path] = (), **options: Any
-) -> ValidationStudy:
-    """Validate a model on cases made from texts of known authors, under a case's conditions.
-
-    Each text is questioned once against `known` other texts by the same author, and as many are
-    compared with another author's; there are at most `cases` cases of each class. `population` is
-    the path of a population by other people for all cases; or `input`, for the texts of the
-    material by neither author of a case. The study is written to `outputs`, as .json and as an
-    .html page. Options are the settings of `HowGood`, and what `answer_files` takes.
-    """
-    study: ValidationStudy = answer_files(HowGood, material=material, output=outputs, **options)
-    return study

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import SmallRun, made_up_rows, write_rows
 
-from adhominem import rank
+from adhominem import answer
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
 
@@ -58,7 +58,13 @@ def test_the_json_is_the_ranking_with_its_schema(case: Path, small_run: SmallRun
     call = ("rank", *disputed, case / "candidates", "--model", small_run.folder, "--each")
     told = json.loads(run(*call, "--json").stdout)
     assert told.pop("skipped") == []
-    ranking = rank(disputed, case / "candidates", model=small_run.folder, one_by_one=True)
+    ranking = answer(
+        "rank",
+        disputed=disputed,
+        candidates=case / "candidates",
+        model=small_run.folder,
+        one_by_one=True,
+    )
     assert told == json.loads(json.dumps(ranking.to_json()))
     assert told["schema"] == 1
     assert len(told["cases"]) == 2
@@ -72,9 +78,14 @@ def test_all_layouts_give_the_same_ranking(case: Path, small_run: SmallRun) -> N
     for row in ROWS:
         (flat / f"{row['id'].replace('/', '_')}.txt").write_text(row["text"], "utf-8")
     options: dict[str, Any] = {"model": small_run.folder, "trials": 0}
-    folders = rank(case / "disputed-0.txt", case / "candidates", **options)
+    folders = answer(
+        "rank", disputed=case / "disputed-0.txt", candidates=case / "candidates", **options
+    )
     for path in (rows, flat):
-        assert rank(case / "disputed-0.txt", path, **options).cases == folders.cases
+        assert (
+            answer("rank", disputed=case / "disputed-0.txt", candidates=path, **options).cases
+            == folders.cases
+        )
 
 
 def test_a_candidate_without_readable_texts_is_said_and_the_rest_goes_on(
@@ -87,12 +98,23 @@ def test_a_candidate_without_readable_texts_is_said_and_the_rest_goes_on(
     done = run(*call, "--trials", 0, status=3)
     assert "without a text that can be used: broken, empty" in done.stderr
     with pytest.raises(InputError):
-        rank(case / "disputed-0.txt", case / "candidates", model=small_run.folder)
+        answer(
+            "rank",
+            disputed=case / "disputed-0.txt",
+            candidates=case / "candidates",
+            model=small_run.folder,
+        )
 
 
 def test_a_disputed_text_among_the_known_ones_is_said(case: Path, small_run: SmallRun) -> None:
     shutil.copy(case / "disputed-0.txt", case / "candidates" / "c1" / "copy.txt")
-    ranking = rank(case / "disputed-0.txt", case / "candidates", model=small_run.folder, trials=0)
+    ranking = answer(
+        "rank",
+        disputed=case / "disputed-0.txt",
+        candidates=case / "candidates",
+        model=small_run.folder,
+        trials=0,
+    )
     assert "disputed_among_known" in [caution.code for caution in ranking.warnings]
     assert {row.name: row.texts for row in ranking.cases[0].candidates}["c1"] == 4
 
@@ -103,21 +125,22 @@ def test_wrong_calls_are_errors(case: Path, small_run: SmallRun) -> None:
         run("rank", disputed, candidates, *wrong, status=2)
     run("rank", candidates, status=2)
     with pytest.raises(OptionError, match=r"page\.pdf is not an \.html"):
-        rank(disputed, candidates, output=case / "page.pdf")
+        answer("rank", disputed=disputed, candidates=candidates, output=case / "page.pdf")
     with pytest.raises(NotFoundError):
-        rank(disputed, case / "nowhere", model=small_run.folder)
+        answer("rank", disputed=disputed, candidates=case / "nowhere", model=small_run.folder)
     one = case / "one"
     shutil.copytree(candidates / "c0", one / "c0")
     with pytest.raises(InputError, match="texts of 1 candidate"):
-        rank(disputed, one, model=small_run.folder)
+        answer("rank", disputed=disputed, candidates=one, model=small_run.folder)
 
 
 def test_no_page_is_written_onto_an_input(case: Path, small_run: SmallRun) -> None:
     (case / "page.html").symlink_to(case / "disputed-0.txt")
     with pytest.raises(OptionError):
-        rank(
-            case / "disputed-0.txt",
-            case / "candidates",
+        answer(
+            "rank",
+            disputed=case / "disputed-0.txt",
+            candidates=case / "candidates",
             output=case / "page.html",
             model=small_run.folder,
         )
@@ -126,5 +149,10 @@ def test_no_page_is_written_onto_an_input(case: Path, small_run: SmallRun) -> No
 
 def test_jobs_make_no_difference(case: Path, small_run: SmallRun) -> None:
     call: dict[str, Any] = {"model": small_run.folder, "trials": 6}
-    one = rank(case / "disputed-0.txt", case / "candidates", **call)
-    assert rank(case / "disputed-0.txt", case / "candidates", jobs=2, **call) == one
+    one = answer("rank", disputed=case / "disputed-0.txt", candidates=case / "candidates", **call)
+    assert (
+        answer(
+            "rank", disputed=case / "disputed-0.txt", candidates=case / "candidates", jobs=2, **call
+        )
+        == one
+    )
