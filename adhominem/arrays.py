@@ -1,7 +1,7 @@
 """The types of arrays, named by their contents; shapes are given where they are used.
 
-LEVs have a special type, `Levs`. A profile has a number for each of many thousands of n-grams, most
-of which are zero for a text: only the others are stored, sent and multiplied.
+LEVs have a special type, `Levs`. A profile has a number for each of many thousands of n-grams; for
+one text most are zero, and only the others are stored, sent and multiplied.
 """
 
 from __future__ import annotations

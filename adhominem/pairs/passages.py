@@ -8,11 +8,11 @@ to a sample of its shingles: those with small hashes. Every text is sampled by t
 share of one text's sample that is also in another's estimates how much of the first text the other
 contains. It is a share of the shorter text: an excerpt is a duplicate of its book.
 
-*Passages* are quotations, boilerplate, a text pasted twice. Copied text is no evidence of who wrote
-the rest, but makes texts look alike. So before texts are compared, a passage that both sides have
-is removed from both, and one that a text or a side repeats counts once. Passages are recognised by
-shingles of 64 letters, about fifteen words, each beginning with a word. Texts by different people
-hardly ever have one in common by chance: in 22 genres, 1 pair in 800 did.
+*Passages* are quotations, boilerplate, a text pasted twice. Copied text is not evidence of who
+wrote the rest, but makes texts look alike. So before texts are compared, a passage that both sides
+have is removed from both, and one that a text or a side repeats counts once. Passages are
+recognised by shingles of 64 letters, about fifteen words, each beginning with a word. Texts by
+different people hardly ever have one in common by chance: in 22 genres, 1 pair in 800 did.
 
 Many short pieces have the same effect as a few long passages. If a fourteenth of a text also occurs
 in those of another author in pieces of at least 16 letters, three or four words, these are removed,

@@ -113,7 +113,7 @@ def too_few(
 
 
 def without_texts(names: Sequence[str]) -> Iterator[Caution]:
-    """What is said of candidates of whom there is no text."""
+    """The caution about candidates without a usable text."""
     if names:
         yield caution(
             "no_texts",
@@ -286,7 +286,7 @@ def foreign_texts(verifier: Verifier, documents: Sequence[Document]) -> Iterator
 def cautions_of_others(
     disputed: Sequence[Document], levs: Levs, obstacles: Sequence[Caution | None]
 ) -> Iterator[Caution]:
-    """Of disputed texts that are ranked by themselves, beside the first: short ones, no prose."""
+    """The cautions about disputed texts after the first, where each is ranked by itself."""
     if not len(levs):
         return
     tokens = np.exp(levs[:, -1].astype(np.float64))  # (texts,)

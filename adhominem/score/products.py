@@ -92,7 +92,7 @@ class MemberTexts:
 
 
 def _check_finite(lengths: FloatArray) -> None:
-    """Raise an OptionError if LEVs with these squared lengths (texts,) are no numbers."""
+    """Raise an OptionError if LEVs with these squared lengths (texts,) are not finite."""
     if not np.isfinite(lengths).all():
         raise OptionError("a LEV is not finite; expected numbers: encode its text again")
 

@@ -142,7 +142,7 @@ def pair_rows(
         return
     truth = (truth or find_truth(path)) if labelled else None
     labels: Truths = {}
-    with counting_bytes(lambda count: None):  # a truth is no part of the texts
+    with counting_bytes(lambda count: None):  # a truth is not one of the texts
         truths = list(read_truth(truth)) if truth else []
     for item in truths:
         if isinstance(item, InputError):

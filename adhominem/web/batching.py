@@ -77,7 +77,7 @@ class Job(Generic[Result]):
         return self.left > _AT_ONCE // _LITTLE
 
     def take(self, most: int, at_least: int) -> Sequence[Document]:
-        """The next texts to encode: work of `most` characters, or `at_least` so many texts."""
+        """The next texts to encode: work of `most` characters, or at least `at_least` texts."""
         taken = 0
         for count, document in enumerate(self.documents[self.encoded :]):
             taken += cost([document])

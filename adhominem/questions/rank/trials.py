@@ -56,7 +56,7 @@ class Share:
 
     @classmethod
     def counted(cls, values: Sequence[bool]) -> Share:
-        """Of independent things; the interval is the exact one."""
+        """A share of independent trials, with its exact interval."""
         low, high = exact_interval(sum(values), len(values)) if values else (0.0, 1.0)
         return cls(count=sum(values), of=len(values), low=low, high=high)
 
