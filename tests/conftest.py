@@ -179,12 +179,9 @@ SMALL_SETTINGS = (  # dropout stays on: a run must repeat its masks, too
 
 @pytest.fixture(scope="session")
 def small_config() -> Config:
-    from adhominem import preset
+    from adhominem.paper.config import Config
 
-    config = preset("pan20")
-    for setting in SMALL_SETTINGS:
-        config = config.with_setting(setting)
-    return config
+    return Config().with_settings(SMALL_SETTINGS)
 
 
 @dataclass(frozen=True)

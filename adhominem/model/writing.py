@@ -49,7 +49,12 @@ def write_model(
     """Write a network, trained on texts with these numbers of tokens."""
     (folder / layout.WEIGHTS.name).write_bytes(_array_file(weights))
     _write_json(folder / layout.TOKENIZER.name, _tokenizer_json(vocabulary))
-    more = {"characters": list(vocabulary.characters), "delta": delta, **_shortest(lengths)}
+    more = {
+        "characters": list(vocabulary.characters),
+        "prefixes": list(vocabulary.prefixes),
+        "delta": delta,
+        **_shortest(lengths),
+    }
     _describe(folder, layout.NETWORK, {"config": config.to_json(), **more}, scores, card)
 
 

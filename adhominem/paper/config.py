@@ -54,6 +54,7 @@ class EncoderOptions(Options):
     word_vector_size: Size = 300
     # A text file of vectors to start with; without one they are random.
     word_vectors: Annotated[str, Longest(10_000)] = ""
+    rescale_word_vectors: bool = True  # those of the file to the scale of random ones
     window_lstm_size: Size = 50  # in each direction
     document_lstm_size: Size = 50  # in each direction
     attention_size: Size = 100

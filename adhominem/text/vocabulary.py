@@ -9,10 +9,12 @@ Sliding windows are sentence-like units without a sentence boundary detector. A 
 neighbouring tokens are together in one of them. Positions here count document tokens; the prefix
 comes in front.
 
-The contextual prefix, the first token of every window, says what the text is about. Its vector is
-the mean of the word vectors of the topic's tokens. A document without a topic gets a special
-vector, learnt in training; training hides some topics at random, so that one model serves texts
-with and without topics.
+The contextual prefix, the first token of every window, says what the text is about. Each topic of
+the training texts (each fandom of PAN's) has a vector of its own, which starts from the mean of its
+tokens' pretrained word vectors and is learnt. A topic that is not among them gets the mean of its
+tokens' vectors, as far as they are kept with the model. A document without a topic gets a special
+vector; training may hide some topics at random, so that one model serves texts with and without
+topics.
 """
 
 from __future__ import annotations
@@ -54,6 +56,8 @@ class Vocabulary:
     token_types: tuple[str, ...]
     characters: tuple[str, ...]
     characters_per_token: int = 15
+    # The contextual prefixes: topics, as tokens with spaces in between, and words of topics.
+    prefixes: tuple[str, ...] = ()
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -94,6 +98,16 @@ class Vocabulary:
         """(types,): the id of each token type, `UNKNOWN` for a rare one."""
         ids = {token_type: id for id, token_type in enumerate(self.token_types, start=len(SPECIAL))}
         return np.array([ids.get(token_type, UNKNOWN) for token_type in types], dtype=np.int32)
+
+    def prefix_rows(self, topic: Sequence[str]) -> list[int]:
+        """The prefixes whose mean is a topic's: its own, or else those of its words, if any."""
+        rows = self._rows_of_prefixes
+        names = [name] if (name := " ".join(topic)) in rows else topic
+        return [rows[name] for name in names if name in rows]
+
+    @cached_property
+    def _rows_of_prefixes(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.prefixes)}
 
     def character_ids(self, types: Sequence[str]) -> npt.NDArray[np.int32]:
         """(types, characters): the first characters of each token type, padded."""
