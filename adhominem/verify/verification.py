@@ -123,7 +123,7 @@ class ComparedSides:
 
         `times` (variants, passages) is how often each passage occurs; all ones is the text itself.
         """
-        parts = [variants.levs(times) for variants in self._variants_of(text)]
+        parts = [variants.levs(times) for variants in self.variants_of(text)]
         # A passage that a text has twice counts twice.
         lengths = np.diff(self.passages(text), append=len(text.tokens(self.lead).numbers))
         tokens = np.maximum(times @ lengths, 1)  # (variants,)
@@ -135,7 +135,7 @@ class ComparedSides:
         Each variant, as in `vary`, replaces the text. Where the loss is linear in the LEV and the
         LEV is a sum over n-grams, no LEV is made.
         """
-        made = self._variants_of(self.sides[side][number])
+        made = self.variants_of(self.sides[side][number])
         for variants, contribution in zip(made, self.contributions, strict=True):
             if isinstance(variants, NgramVariants) and isinstance(
                 contribution, ProductContribution
@@ -145,7 +145,7 @@ class ComparedSides:
             else:
                 yield contribution.losses(side, number, variants.levs(times))
 
-    def _variants_of(self, text: ComparedText) -> list[NgramVariants | NetworkVariants]:
+    def variants_of(self, text: ComparedText) -> list[NgramVariants | NetworkVariants]:
         """What makes the variants of a text for each member: it is counted and read only once."""
         if text not in self._variants:
             starts = self.passages(text)
