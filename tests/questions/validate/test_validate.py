@@ -278,5 +278,5 @@ def test_no_output_is_written_onto_an_input(
     folder = Path(shutil.copytree(material, tmp_path / "letters"))
     (tmp_path / "link.json").symlink_to(folder / "v0" / "1.txt")
     with pytest.raises(OptionError):
-        tried(folder, small_run, outputs=[tmp_path / "link.json"])
+        tried(folder, small_run, output=[tmp_path / "link.json"])
     assert (folder / "v0" / "1.txt").read_text("utf-8") == TEXTS["v0/1"]
