@@ -26,7 +26,8 @@ from adhominem.records import strict_json, with_schema
 from adhominem.score.genres import Genres
 from adhominem.score.prose import MachineLook, Prose
 from adhominem.text.files import real_path
-from adhominem.text.tokenizer import TOKEN_PATTERN
+from adhominem.text.normalisation import Normaliser
+from adhominem.text.tokenizer import token_pattern
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
 from adhominem.text.writing import locked, replace_file
 
@@ -48,7 +49,7 @@ def write_model(
 ) -> None:
     """Write a network, trained on texts with these numbers of tokens."""
     (folder / layout.WEIGHTS.name).write_bytes(_array_file(weights))
-    _write_json(folder / layout.TOKENIZER.name, _tokenizer_json(vocabulary))
+    _write_json(folder / layout.TOKENIZER.name, _tokenizer_json(vocabulary, config.normaliser))
     more = {
         "characters": list(vocabulary.characters),
         "prefixes": list(vocabulary.prefixes),
@@ -214,7 +215,7 @@ def _write_json(path: Path, data: dict[str, Any], indent: int | None = 1) -> Non
     path.write_text(json.dumps(data, ensure_ascii=False, indent=indent) + "\n", "utf-8")
 
 
-def _tokenizer_json(vocabulary: Vocabulary) -> dict[str, Any]:
+def _tokenizer_json(vocabulary: Vocabulary, normaliser: Normaliser) -> dict[str, Any]:
     """The JSON for `tokenizers.Tokenizer.from_file`, which follows normalisation."""
     return {
         "version": "1.0",
@@ -224,7 +225,7 @@ def _tokenizer_json(vocabulary: Vocabulary) -> dict[str, Any]:
         "normalizer": None,
         "pre_tokenizer": {
             "type": "Split",
-            "pattern": {"Regex": TOKEN_PATTERN},
+            "pattern": {"Regex": token_pattern(normaliser)},
             "behavior": "Removed",
             "invert": True,
         },

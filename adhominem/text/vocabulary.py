@@ -132,12 +132,17 @@ def _most_frequent(counts: dict[str, int], size: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class WindowOptions(Options):
-    """Sizes in tokens and windows. `random_crop` is the share of long documents cut at random."""
+    """Sizes in tokens and windows.
+
+    `random_crop` is the share of long documents cut at random in training. Afterwards, `spread`
+    takes windows from all over them, not only the first ones.
+    """
 
     hop: Annotated[int, Within(1, 1_000)] = 25
     overlap: Annotated[int, Within(0, 1_000)] = 4
     max_windows: Annotated[int, Within(1, 10_000)] = 210
     random_crop: Share = 0.5
+    spread: bool = True
 
     @property
     def width(self) -> int:
@@ -161,11 +166,12 @@ def count_windows(tokens: npt.ArrayLike, options: WindowOptions) -> IntArray:
 
 
 def spread_starts(tokens: int, options: WindowOptions) -> IntArray:
-    """The first tokens (windows,) of the windows; of too many, `max_windows` evenly spread."""
+    """The first tokens (windows,) of the windows; of too many, `max_windows` spread or first."""
     count = int(count_windows(tokens, options))
     chosen = np.arange(count)
     if count > options.max_windows:
-        chosen = np.linspace(0, count - 1, options.max_windows).round().astype(np.int64)
+        last = (count if options.spread else options.max_windows) - 1
+        chosen = np.linspace(0, last, options.max_windows).round().astype(np.int64)
     return chosen * options.hop
 
 
@@ -214,7 +220,7 @@ def consecutive_windows(lengths: IntArray, starts: IntArray, options: WindowOpti
 
 
 def spread_windows(lengths: IntArray, options: WindowOptions) -> WindowTable:
-    """The windows for inference: the whole document, or `max_windows` windows spread over it."""
+    """The windows for inference: the whole document, or `max_windows` of its windows."""
     starts_of = [spread_starts(int(length), options) for length in lengths]
     documents = np.repeat(np.arange(len(lengths)), [len(starts) for starts in starts_of])
     positions = np.concatenate([np.arange(len(starts)) for starts in starts_of])

@@ -423,15 +423,17 @@ def test_inputs_that_cannot_work_are_refused(
     with pytest.raises(OptionError, match="members is 0"):
         train(corpus, {}, output, members=0)
     with pytest.raises(OptionError, match="'dev' is not a pair set"):
-        train(corpus, {"dev": corpus}, output)
+        train(corpus, {"dev": corpus}, output, config=small_config)
     same = replace(pairs, same_author=np.ones_like(pairs.same_author))
     with pytest.raises(OptionError, match="only one class of pairs"):
-        train(corpus, {"dev": same}, output)
+        train(corpus, {"dev": same}, output, config=small_config)
     quotes_only = small_config.with_setting('data.normaliser.steps=["quotes"]')
     with pytest.raises(OptionError, match="other normalisation steps"):
         train(corpus, {}, output, config=quotes_only)
+    with pytest.raises(OptionError, match="Prepare it again with the --preset that you train"):
+        train(corpus, {}, output)  # the paper's network reads texts as they are
     with pytest.raises(OptionError, match="the device is 'tpu'; expected cpu, cuda or auto"):
-        train(corpus, {}, output, device="tpu")
+        train(corpus, {}, output, config=small_config, device="tpu")
     with pytest.raises(OptionError, match="1 training documents make no pair"):
         train(one_text, {}, output, config=small_config, device="cpu")
     (tmp_path / "file").write_text("mine")
@@ -441,7 +443,7 @@ def test_inputs_that_cannot_work_are_refused(
 
 
 def test_training_texts_of_a_dev_set_are_refused_with_the_first_of_them(
-    small_data: SmallData, tmp_path: Path
+    small_data: SmallData, small_config: Config, tmp_path: Path
 ) -> None:
     (pairs,) = small_data.dev.values()
     lines = (small_data.pairs / "pairs.jsonl").read_text().splitlines()[:4]
@@ -456,7 +458,7 @@ def test_training_texts_of_a_dev_set_are_refused_with_the_first_of_them(
         rf"the first are {first}\. Split .*adhominem split PAIRS -o split --by pairs"
     )
     with pytest.raises(OptionError, match=message):
-        train(leaking, {"dev": pairs}, tmp_path / "model")
+        train(leaking, {"dev": pairs}, tmp_path / "model", config=small_config)
     assert {path.name for path in tmp_path.iterdir()} == {"texts.jsonl", "corpus"}
 
 
