@@ -81,11 +81,13 @@ class Model(_Trained):
         """The two-covariance layer that was trained with this network, with UAL and O2D2 if any."""
         mean, *raw = (self.weights[name].astype(np.float64) for name in _TWO_COVARIANCE)
         between, within = (np.tril(factor, -1) + np.diag(np.exp(np.diag(factor))) for factor in raw)
-        if not self.config.loss.adaptation_size:
-            return TwoCovariance.from_factors(mean, between, within)
-        layer = Successor.from_factors(mean, between, within)
-        names = [name for name in self.weights if name.startswith(_OF_SUCCESSOR)]
-        layer.weights = {name: self.weights[name].astype(np.float64) for name in names}
+        kind = Successor if self.config.loss.adaptation_size else TwoCovariance
+        layer = kind.from_factors(mean, between, within)
+        if self.config.loss.constant == "printed":
+            layer.excess = layer.printed_excess()
+        if isinstance(layer, Successor):
+            names = [name for name in self.weights if name.startswith(_OF_SUCCESSOR)]
+            layer.weights = {name: self.weights[name].astype(np.float64) for name in names}
         return layer
 
     def project(self, levs: FloatArray) -> FloatArray:

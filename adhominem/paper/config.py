@@ -74,6 +74,10 @@ class LossOptions(Options):
                              documents' cosines, centred on the batch's mean
     stop_gradient_at_lev     the Bayes factor's loss only trains its own layer
     projection_size          of a dense layer, with tanh, before the two-covariance layer; 0: none
+    two_covariance_dropout   of the vectors that enter the two-covariance layer
+    start                    of that layer: "levs", at the scale of the first LEVs, or "unit"
+    constant                 of the score: "corrected", or "printed", as the paper has it, with its
+                             sign errors (docs/paper.md)
     adaptation_size          of the hidden layers of the successor's uncertainty adaptation and of
                              its detector of undecidable pairs; 0: neither
     entropy_weight           of the entropy of the adapted answers, which is rewarded
@@ -88,6 +92,9 @@ class LossOptions(Options):
     in_batch_form: Annotated[str, OneOf("softmax", "cosine")] = "softmax"
     stop_gradient_at_lev: bool = False
     projection_size: SizeOrNone = 0
+    two_covariance_dropout: ShareBelow1 = 0.0
+    start: Annotated[str, OneOf("levs", "unit")] = "levs"
+    constant: Annotated[str, OneOf("corrected", "printed")] = "corrected"
     adaptation_size: SizeOrNone = 0
     entropy_weight: NotNegative = 0.1
 
@@ -127,7 +134,8 @@ class TrainingOptions(Options):
     clip_norm: Positive = 5.0  # of each parameter's gradient
     max_windows: Size = 210  # of a document, read in a step
     patience: Size = 10  # epochs without a better dev score before training stops
-    masks: Annotated[str, OneOf("document", "pair")] = "pair"  # what shares dropout masks
+    # What shares dropout masks. "window" is how the authors' later code drops: see `Masks`.
+    masks: Annotated[str, OneOf("document", "pair", "window")] = "pair"
     seed: Seed = 0
     checkpoint_minutes: NotNegative = 5.0  # between checkpoints within an epoch; 0: every step
     detector_epochs: Size = 30  # of O2D2, over pairs of the calibration texts

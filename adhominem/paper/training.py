@@ -119,6 +119,7 @@ class _Prepared:
     batch: Batch
     labels: PairLabels
     masks: Masks
+    kept: Tensor | None  # (2 * pairs, size): the dropout mask before the two-covariance layer
 
 
 @contextmanager
@@ -209,6 +210,11 @@ class Trainer:
         topics = hide_topics(labels.topic[documents], self._data.hidden_topics, rng)
         generator = torch.Generator(self._device).manual_seed(int(rng.integers(2**62)))
         masks = 2 * len(pairs) if self.options.masks == "document" else len(pairs)
+        rows = torch.arange(2 * len(pairs), device=self._device) % masks  # (2 * pairs,)
+        kept = None
+        if dropout := self.model.options.two_covariance_dropout:
+            size = self.model.two_covariance.author_mean.numel()
+            kept = Masks(rows, masks, generator).draw(size, dropout)
         # Every process draws numbers for the joint batch, and cuts windows of its pairs only.
         mine = distributed.local_pairs(len(pairs))  # (local pairs,)
         mine = np.concatenate([mine, len(pairs) + mine])  # (2 * local pairs,)
@@ -219,7 +225,13 @@ class Trainer:
             plan,
             self._corpus.batch(documents[mine], windows, topics[mine]),
             PairLabels(same_author.to(self._device), authors.to(self._device)),
-            Masks(torch.from_numpy(mine).to(self._device) % masks, masks, generator),
+            Masks(
+                rows[torch.from_numpy(mine).to(self._device)],
+                masks,
+                generator,
+                by_window=self.options.masks == "window",
+            ),
+            kept,
         )
 
     def _find_gradients(
@@ -273,7 +285,7 @@ class Trainer:
             levs = self.model.encode(prepared.batch, prepared.masks)  # (2 * local pairs, lev_size)
         levs = distributed.gather_levs(levs, len(prepared.plan.pairs))  # (2 * pairs, lev_size)
         try:
-            losses = self.model.losses(levs, prepared.labels)
+            losses = self.model.losses(levs, prepared.labels, prepared.kept)
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # singular
             raise diverged(f"{where}: {error}") from None
         self.optimiser.zero_grad()

@@ -41,7 +41,7 @@ from adhominem.training.ensemble import (
 
 def train_member(task: Task[Config]) -> Path:
     """Train to the end, from wherever the run stands; the model's folder is returned."""
-    if task.config.loss.in_batch_negatives and task.config.training.masks == "pair":
+    if task.config.loss.in_batch_negatives and task.config.training.masks != "document":
         raise OptionError(
             "with in_batch_negatives, documents of one pair could be recognised by their dropout "
             "masks; expected training.masks=document"

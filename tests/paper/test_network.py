@@ -590,6 +590,85 @@ def test_without_dropout_masks_change_nothing() -> None:
     assert torch.equal(network(batch, masks(9)).levs, network(batch).levs)
 
 
+# Dropout by windows, as in the authors' later code
+
+
+def masks_by_window(seed: int, rows: Tensor = ROWS) -> Masks:
+    generator = torch.Generator().manual_seed(seed)
+    return Masks(rows, int(rows.max()) + 1, generator, by_window=True)
+
+
+@given(st.integers(0, 1000), st.lists(st.integers(1, 6), min_size=1, max_size=4))
+@torch.no_grad()
+def test_a_masked_lstm_masks_the_state_before_each_step(seed: int, lengths: list[int]) -> None:
+    torch.manual_seed(seed)
+    layer = MaskedBiLSTM(5, 3)
+    inputs, inside = ragged(seed, lengths, 5)
+    kept = (torch.rand(len(lengths), 6) >= 0.5) * 2.0
+    found = layer(inputs, inside, kept)
+    for row, length in enumerate(lengths):
+        for direction, end in enumerate(("", "_reverse")):
+            cell = torch.nn.LSTMCell(6, 3)
+            for name, weight in cell.named_parameters():
+                weight.copy_(layer.lstm.get_parameter(f"{name}_l0{end}"))
+            columns = slice(3 * direction, 3 * direction + 3)
+            state = torch.zeros(3), torch.zeros(3)
+            order = range(length) if not direction else reversed(range(length))
+            for at in order:
+                step = torch.nn.functional.pad(inputs[row, at], (0, 1))
+                state = cell(step, (state[0] * kept[row, columns], state[1]))
+                close(found[row, at, columns], state[0])
+    whole = layer(inputs, inside, torch.ones(len(lengths), 6))
+    close(whole[inside], layer(inputs, inside)[inside])
+
+
+@torch.no_grad()
+def test_by_window_every_window_is_dropped_from_by_a_mask_of_its_own() -> None:
+    options = replace(without_dropout(HALF), lstm_dropout=0.5)
+    network, batch = Network(TOKEN_TYPES, CHARACTERS, options), batch_of(PAIRS)
+    seen: list[tuple[Tensor, ...]] = []
+    network.window_lstm.register_forward_pre_hook(lambda _, inputs: seen.append(inputs))
+    network(batch, masks_by_window(3))
+    ((steps, inside, kept),) = seen
+    tokens = inside & (torch.arange(inside.shape[1]) > 0)
+    gone = [row[real] == 0 for row, real in zip(steps, tokens, strict=True)]
+    assert all((window == window[0]).all() for window in gone)  # of all its tokens
+    assert len({tuple(window[0].tolist()) for window in gone}) == len(gone)
+    assert kept.shape == (len(batch.tokens), 2 * HALF.window_lstm_size)  # of the states
+    assert len(kept.unique(dim=0)) == len(kept)
+    assert set(kept.unique().tolist()) == {0.0, 2.0}
+
+
+@torch.no_grad()
+def test_by_window_attention_drops_from_what_it_scores_but_averages_all() -> None:
+    options = replace(without_dropout(HALF), attention_dropout=0.5)
+    network, batch = Network(TOKEN_TYPES, CHARACTERS, options), batch_of(PAIRS)
+    seen: list[tuple[tuple[Tensor, ...], tuple[Tensor, Tensor]]] = []
+    network.token_attention.register_forward_hook(lambda _, *ends: seen.append(ends))  # type: ignore[arg-type]
+    network(batch, masks_by_window(3))
+    (((steps, inside, kept), (means, weights)),) = seen
+    close(means, torch.einsum("ws,wsd->wd", weights, steps))
+    slow, _ = network.token_attention(steps * kept, inside)
+    assert not torch.allclose(means, slow)
+
+
+@torch.no_grad()
+def test_by_window_characters_are_dropped_before_the_filters() -> None:
+    options = replace(without_dropout(HALF), cnn_dropout=0.5)
+    network, batch = Network(TOKEN_TYPES, CHARACTERS, options), batch_of(PAIRS)
+    network.characters.embedding.weight[:] = 0  # then nothing can be dropped from them
+    assert torch.equal(network(batch, masks_by_window(3)).levs, network(batch).levs)
+    network.characters.embedding.weight[:] = 1
+    assert not torch.equal(network(batch, masks_by_window(3)).levs, network(batch).levs)
+
+
+@torch.no_grad()
+def test_without_dropout_masks_by_window_change_nothing() -> None:
+    network = Network(TOKEN_TYPES, CHARACTERS, without_dropout(SMALL))
+    batch = batch_of(PAIRS)
+    assert torch.equal(network(batch, masks_by_window(9)).levs, network(batch).levs)
+
+
 # Options
 
 
