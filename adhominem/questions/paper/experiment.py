@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -153,7 +154,7 @@ def _help(steps: Sequence[Step], output: Path, threads: int) -> None:
     import torch
 
     torch.set_num_threads(threads)
-    with suppress(AdHominemError):
+    with suppress(AdHominemError), warnings.catch_warnings(action="ignore"):
         _do_all(steps, output, lambda *told: None, others=True)
 
 
@@ -172,11 +173,12 @@ def make_plan(
     if file.is_file():
         data = json.loads(file.read_text("utf-8"))
         old = from_json(Plan, {name: data[name] for name in ("options", "inputs", "rates")})
-        if old.options != options:
-            raise OptionError(
-                f"{output} is an experiment with other settings: {old.options}; expected the same, "
-                "or another folder"
-            )
+        for name, value in vars(old.options).items():
+            if value != getattr(options, name):
+                raise OptionError(
+                    f"{output} is an experiment with other settings: {name} is {value}, not "
+                    f"{getattr(options, name)}; expected the same, or another folder"
+                )
         known = old.inputs.files()
         for name, found in inputs.files().items():
             if name in known and not known[name].is_same(found):

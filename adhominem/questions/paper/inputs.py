@@ -122,10 +122,10 @@ def check_inputs(inputs: Inputs, watch: Watch = unwatched) -> Inputs:
         for name, file in inputs.files().items():
             note_input(file.path)
             is_test = name in inputs.tests
-            among = _Remark(f"texts of {name} are in a training set, too")
-            again = _Remark(f"pairs of {name} have the two texts of another pair")
-            of_two = _Remark(f"texts of {name} are there under two authors' names")
-            without = _Remark(f"pairs of {name} lack fandoms, which others have")
+            among = _Remark(f"{name}: texts that are in a training set, too")
+            again = _Remark(f"{name}: pairs with the two texts of another pair")
+            of_two = _Remark(f"{name}: texts under two authors' names")
+            without = _Remark(f"{name}: pairs without the fandoms that others have")
             texts: dict[bytes, tuple[str, str]] = {}  # author and place
             sets: dict[bytes, str] = {}
             pairs = characters = 0
@@ -157,7 +157,7 @@ def check_inputs(inputs: Inputs, watch: Watch = unwatched) -> Inputs:
         more = f"; and {len(errors) - _MOST_NAMED:,} more" if len(errors) > _MOST_NAMED else ""
         raise InputError("; ".join(map(str, errors[:_MOST_NAMED])) + more)
     told = tuple(
-        f"{remark.count:,} {remark.about}; the first is in {remark.first}"
+        f"{remark.about}: {remark.count:,}; the first is in {remark.first}"
         for remark in remarks
         if remark.count
     )

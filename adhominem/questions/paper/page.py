@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,10 +75,11 @@ class ResultRow:
             for name in self.measures
         ]
 
-    @property
-    def head(self) -> str:
+    def head(self, tests: Collection[str]) -> str:
+        """What the row is of; the only one of the tests needs no name."""
         number = f"{self.number} " if self.number else ""
-        return f"{number}{self.system}, {self.size}, {self.evaluation}"
+        evaluation = "test" if {*tests} == {self.evaluation} else self.evaluation
+        return f"{number}{self.system}, {self.size}, {evaluation}"
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ def tables(results: Results) -> Iterator[Table]:
         ):
             if rows:
                 columns = ["", *rows[0].measures.values()]
-                yield Table(title, columns, [[row.head, *row.cells()] for row in rows])
+                cells = [[row.head(results.inputs.tests), *row.cells()] for row in rows]
+                yield Table(title, columns, cells)
 
 
 def _numbered(rows: Sequence[ResultRow], numbered: bool) -> list[ResultRow]:
