@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from conftest import MadeOnce, made_up_rows, write_rows
 
 from adhominem import find_sources, load, read_pairs, write_pair_set
+from adhominem.arrays import BoolArray, FloatArray
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.evaluation.pan import table_row
@@ -138,23 +139,22 @@ def test_the_successors_four_stages_have_rows_of_their_own(whole: Path) -> None:
 def test_the_rows_are_the_scores_of_the_models_that_are_left(whole: Path) -> None:
     """With the delta of dev: nothing is tuned on the test set."""
     place = whole / "out" / "pan20" / "small"
-    verifier, scored = load(place / "ensemble"), {}
+    verifier = load(place / "ensemble")
+    scored: dict[str, tuple[FloatArray, BoolArray]] = {}
     for name, path in (("dev", place / "split/dev"), ("test", place_of_test(whole))):
         pairs = list(read_pairs(path))
         answers = [verifier.verify(pair.first, pair.second) for pair in pairs]
-        values = [answer.probability_same_author for answer in answers]
-        scored[name] = values, [bool(pair.same_author) for pair in pairs]
-    delta = table_row(*map(np.array, scored["dev"]))["delta"]
+        values = np.array([answer.probability_same_author for answer in answers])
+        scored[name] = values, np.array([bool(pair.same_author) for pair in pairs])
+    delta = table_row(*scored["dev"])["delta"]
     for row in rows_of(whole):
         if row["number"] in (2, 7):
-            values, same = map(np.array, scored["dev" if row["number"] == 2 else "test"])
-            expected = table_row(values, same, delta)
+            expected = table_row(*scored["dev" if row["number"] == 2 else "test"], delta)
             assert row["scores"]["delta"] == delta
             for name in MEASURES:
                 assert row["scores"][name] == pytest.approx(expected[name], abs=1e-9)
     answered = (place / f"answers-{ZENODO}-test.jsonl").read_text("utf-8").splitlines()
-    values = [json.loads(line)["value"] for line in answered]
-    assert values == pytest.approx(
+    assert [json.loads(line)["value"] for line in answered] == pytest.approx(
         [0.5 if abs(value - 0.5) <= delta else value for value in scored["test"][0]], abs=1e-9
     )
 
