@@ -33,11 +33,16 @@ class SiameseModel(nn.Module):
     """One network for both documents of a pair, with its two-covariance layer and its losses."""
 
     def __init__(
-        self, token_types: int, characters: int, encoder: EncoderOptions, loss: LossOptions
+        self,
+        token_types: int,
+        characters: int,
+        encoder: EncoderOptions,
+        loss: LossOptions,
+        prefixes: int = 0,
     ) -> None:
         super().__init__()
         self.options = loss
-        self.network = Network(token_types, characters, encoder)
+        self.network = Network(token_types, characters, encoder, prefixes)
         size, hidden = loss.projection_size or encoder.lev_size, loss.adaptation_size
         self.two_covariance = TwoCovarianceLayer(size, printed=loss.constant == "printed")
         self.cosine = CosineSoftmax() if loss.by_cosine else None

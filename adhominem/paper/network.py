@@ -12,6 +12,7 @@ BiLSTM over the windows of a document pads, to the longest document of the batch
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -42,8 +43,8 @@ class Batch:
     token_counts: Tensor  # (windows,): tokens in each window
     window_documents: Tensor  # (windows,): the document of each window
     window_positions: Tensor  # (windows,): index of the window in its document
-    topic_words: Tensor  # (topic tokens,): vocabulary ids of all topics' tokens
-    topic_documents: Tensor  # (topic tokens,): the document of each
+    prefixes: Tensor  # (prefixes,): rows of the contextual prefixes, of which the mean is taken
+    prefix_documents: Tensor  # (prefixes,): the document of each
     shape: tuple[int, int]  # the number of documents, and of windows of the longest
 
     @classmethod
@@ -53,13 +54,13 @@ class Batch:
         begins: IntArray,
         windows: WindowTable,
         width: int,
-        topics: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]],
+        prefixes: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]],
         tables: tuple[Tensor, Tensor] | None = None,
     ) -> Batch:
         """Documents that begin at `begins` among the `tokens`, cut into windows on their device.
 
-        `topics` are their words and the document of each. The tokens are indices into `tables`,
-        the words and characters of all types; without these, into vectors of the caller's.
+        `prefixes` are rows of prefixes and the document of each. The tokens are indices into
+        `tables`, the words and characters of all types, or else into vectors of the caller's.
         """
         device = tokens.device
         counts = on_device(windows.counts, device)  # (windows,)
@@ -78,8 +79,8 @@ class Batch:
             token_counts=counts,
             window_documents=on_device(windows.documents, device),
             window_positions=on_device(windows.positions, device),
-            topic_words=on_device(topics[0], device),
-            topic_documents=on_device(topics[1], device),
+            prefixes=on_device(prefixes[0], device),
+            prefix_documents=on_device(prefixes[1], device),
             shape=(len(begins), int(windows.positions.max()) + 1),
         )
 
@@ -323,7 +324,9 @@ class Attention(nn.Module):
 class Network(nn.Module):
     """The whole encoder, for training."""
 
-    def __init__(self, token_types: int, characters: int, options: EncoderOptions) -> None:
+    def __init__(
+        self, token_types: int, characters: int, options: EncoderOptions, prefixes: int = 0
+    ) -> None:
         super().__init__()
         self.options = options
         words, filters = options.word_vector_size, options.character_filters
@@ -339,14 +342,33 @@ class Network(nn.Module):
         self.document_lstm = MaskedBiLSTM(2 * options.window_lstm_size, options.document_lstm_size)
         self.window_attention = Attention(2 * options.document_lstm_size, options.attention_size)
         self.lev = nn.Linear(2 * options.document_lstm_size, options.lev_size)
+        self.prefixes = nn.Embedding(prefixes, words) if prefixes else None
+        if self.prefixes is not None:
+            nn.init.normal_(self.prefixes.weight, std=_SPREAD)
 
-    def start_with(self, vectors: WordVectors) -> None:
-        """Initialise word vectors with known ones, at the scale of the random ones."""
-        rows = torch.from_numpy(vectors.vectors[vectors.known])
-        with torch.no_grad():
-            self.word_vectors.weight[torch.from_numpy(vectors.known)] = rows * (
-                _SPREAD / rows.std()
-            )
+    @torch.no_grad()
+    def start_with(self, vectors: WordVectors | None, prefixes: Sequence[str]) -> None:
+        """Initialise with pretrained vectors: those of words, of prefixes, and of no topic.
+
+        Vectors of a file are brought to the scale of the random ones, or else these to theirs. A
+        prefix starts from the mean of its tokens in the file, no topic from that of all prefixes.
+        """
+        if vectors is not None:
+            rows = torch.from_numpy(vectors.vectors[vectors.known])
+            scale = _SPREAD / rows.std()
+            if not self.options.rescale_word_vectors:
+                for parameter in (self.word_vectors.weight, self.no_topic):
+                    parameter /= scale
+                if self.prefixes is not None:
+                    self.prefixes.weight /= scale
+                scale = torch.tensor(1.0)
+            self.word_vectors.weight[torch.from_numpy(vectors.known)] = rows * scale
+            for row, name in enumerate(prefixes):
+                if in_file := [vectors.more[t] for t in name.split(" ") if t in vectors.more]:
+                    mean = torch.from_numpy(np.mean(in_file, axis=0))
+                    self.prefixes.weight[row] = mean * scale  # type: ignore[union-attr]
+        if self.prefixes is not None:
+            self.no_topic.copy_(self.prefixes.weight.mean(0))
 
     def forward(self, batch: Batch, masks: Masks | None = None) -> EncodedBatch:
         """The LEVs of a batch; with masks, as in training."""
@@ -363,12 +385,15 @@ class Network(nn.Module):
         return torch.cat([self.word_vectors(words), self.characters(characters, kept)], dim=1)
 
     def prefix_vectors(self, batch: Batch) -> Tensor:
-        """The mean word vectors of topics' tokens (documents, word_vector_size + filters)."""
-        vectors = self.word_vectors(batch.topic_words)  # (topic tokens, size)
-        numbers = torch.arange(batch.shape[0], device=vectors.device)
-        owned = (numbers[:, None] == batch.topic_documents).to(vectors.dtype)  # (documents, tokens)
-        counts = owned.sum(1, keepdim=True)  # (documents, 1)
-        means = torch.where(counts > 0, owned @ vectors / counts.clamp(min=1), self.no_topic)
+        """The mean of each document's prefixes, (documents, word_vector_size + filters)."""
+        means = self.no_topic.expand(batch.shape[0], -1)
+        if self.prefixes is not None:
+            vectors = self.prefixes(batch.prefixes)  # (prefixes, size)
+            numbers = torch.arange(batch.shape[0], device=vectors.device)
+            owned = numbers[:, None] == batch.prefix_documents  # (documents, prefixes)
+            counts = owned.sum(1, keepdim=True)  # (documents, 1)
+            sums = owned.to(vectors.dtype) @ vectors
+            means = torch.where(counts > 0, sums / counts.clamp(min=1), means)
         return nn.functional.pad(means, (0, self.options.character_filters))
 
     def window_vectors(

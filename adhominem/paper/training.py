@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -68,8 +69,9 @@ class DeviceCorpus:
         self._words = torch.from_numpy(words).to(device)
         characters = vocabulary.character_ids(corpus.types)  # (types, characters)
         self._characters = torch.from_numpy(characters).to(device)
-        self._topic_words = words[corpus.topic_tokens]  # (topic tokens,): of all topics
-        self._topic_offsets = corpus.topic_offsets
+        rows = [vocabulary.prefix_rows(topic) for topic in corpus.topics]
+        self._prefix_rows = np.array(list(chain(*rows)), dtype=np.int64)  # of all topics
+        self._prefix_offsets = np.cumsum([0, *map(len, rows)])  # (topics + 1,)
 
     def batch(
         self, documents: IntArray, windows: WindowTable, topics: npt.NDArray[np.int32]
@@ -80,13 +82,13 @@ class DeviceCorpus:
         return Batch.cut(self._tokens, begins, windows, width, self._prefixes(topics), tables)
 
     def _prefixes(self, topics: npt.NDArray[np.int32]) -> tuple[IntArray, IntArray]:
-        """Vocabulary ids of the topics' tokens, and the document of each."""
+        """The rows of the topics' prefixes, and the document of each."""
         known = np.flatnonzero(topics != UNKNOWN_LABEL)
-        begins = self._topic_offsets[topics[known]]  # (documents with a topic,)
-        sizes = self._topic_offsets[topics[known] + 1] - begins
+        begins = self._prefix_offsets[topics[known]]  # (documents with a topic,)
+        sizes = self._prefix_offsets[topics[known] + 1] - begins
         documents = np.repeat(known, sizes)
         inside = np.arange(len(documents)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return self._topic_words[np.repeat(begins, sizes) + inside].astype(np.int64), documents
+        return self._prefix_rows[np.repeat(begins, sizes) + inside], documents
 
 
 @dataclass(frozen=True)
