@@ -24,7 +24,12 @@ from adhominem.jobs.run import Watch, unwatched
 from adhominem.processes import cores, helpers
 from adhominem.questions.paper.inputs import Inputs, check_inputs, measure
 from adhominem.questions.paper.page import Results, collect_results, write_results
-from adhominem.questions.paper.steps import ExperimentOptions, Plan, Step, steps_of
+from adhominem.questions.paper.steps import (
+    ExperimentOptions,
+    ExperimentPlan,
+    ExperimentStep,
+    steps_of,
+)
 from adhominem.records import from_json, strict_json, with_schema
 from adhominem.text.files import noting_inputs
 from adhominem.text.writing import locked, write_whole
@@ -58,7 +63,7 @@ class Costs:
     measured: str  # how
 
 
-def costs_of(plan: Plan, output: str | Path, jobs: int | None = None) -> Costs:
+def costs_of(plan: ExperimentPlan, output: str | Path, jobs: int | None = None) -> Costs:
     """The steps of a plan, with what is left to do."""
     steps = steps_of(plan, Path(output), plan.rates.device, jobs or cores())
     costs = [
@@ -80,10 +85,10 @@ def costs_of(plan: Plan, output: str | Path, jobs: int | None = None) -> Costs:
 
 
 @dataclass
-class _Progress:
+class _Overall:
     """What hears of the steps, and tells how much of everything is done."""
 
-    steps: Sequence[Step]
+    steps: Sequence[ExperimentStep]
     tell: Tell
     others: bool  # whether other processes may be at work
     known: dict[str, float] = field(default_factory=dict)
@@ -100,7 +105,7 @@ class _Progress:
         self.tell(name, done / max(1e-9, sum(step.seconds for step in self.steps)), ended)
 
     @contextmanager
-    def watch_of(self, step: Step) -> Iterator[Watch]:
+    def watch_of(self, step: ExperimentStep) -> Iterator[Watch]:
         @contextmanager
         def watch(
             what: str, total: int | None = None, unit: str = "pieces"
@@ -119,16 +124,16 @@ class _Progress:
         yield watch
 
 
-def _do_all(steps: Sequence[Step], output: Path, tell: Tell, *, others: bool) -> None:
+def _do_all(steps: Sequence[ExperimentStep], output: Path, tell: Tell, *, others: bool) -> None:
     """Do the steps that nobody else does, until all are done."""
-    progress = _Progress(steps, tell, others)
+    progress = _Overall(steps, tell, others)
     while left := [step for step in steps if not step.output.exists()]:
         if not any(_did(step, progress, output) for step in left):
             progress.say(left[0].name)
             time.sleep(_WAIT)
 
 
-def _did(step: Step, progress: _Progress, output: Path) -> bool:
+def _did(step: ExperimentStep, progress: _Overall, output: Path) -> bool:
     """Whether this process could do a step, and did."""
     if not all(need.exists() for need in step.needs):
         return False
@@ -149,7 +154,7 @@ def _did(step: Step, progress: _Progress, output: Path) -> bool:
     return True
 
 
-def _help(steps: Sequence[Step], output: Path, threads: int) -> None:
+def _help(steps: Sequence[ExperimentStep], output: Path, threads: int) -> None:
     """What a helping process does; an error is left to the first process, which meets it, too."""
     import torch
 
@@ -165,14 +170,16 @@ def make_plan(
     *,
     device: str = "auto",
     watch: Watch = unwatched,
-) -> Plan:
+) -> ExperimentPlan:
     """Check the inputs and measure, unless OUTPUT/plan.json has both; nothing is written."""
     from adhominem.training.train_network import pick_device
 
     options, file, old = options or ExperimentOptions(), Path(output) / "plan.json", None
     if file.is_file():
         data = json.loads(file.read_text("utf-8"))
-        old = from_json(Plan, {name: data[name] for name in ("options", "inputs", "rates")})
+        old = from_json(
+            ExperimentPlan, {name: data[name] for name in ("options", "inputs", "rates")}
+        )
         for name, value in vars(old.options).items():
             if value != getattr(options, name):
                 raise OptionError(
@@ -193,11 +200,11 @@ def make_plan(
     if rates is None:
         config = options.config(options.presets[0])
         rates = measure(inputs, config, str(pick_device(device)), watch)
-    return Plan(options, inputs, rates)
+    return ExperimentPlan(options, inputs, rates)
 
 
 def run_experiment(
-    plan: Plan,
+    plan: ExperimentPlan,
     output: str | Path,
     *,
     device: str = "auto",

@@ -182,7 +182,7 @@ def _source_of(file: PairFile) -> Source:
 
 
 @dataclass(frozen=True)
-class Rates:
+class PairCosts:
     """What one pair costs on this machine, as measured on the first pairs."""
 
     device: str
@@ -199,7 +199,7 @@ class _EnoughError(AdHominemError):
     """Ends a training that was started to be measured."""
 
 
-def measure(inputs: Inputs, config: Config, device: str, watch: Watch = unwatched) -> Rates:
+def measure(inputs: Inputs, config: Config, device: str, watch: Watch = unwatched) -> PairCosts:
     """Read, tokenize and train for a few seconds, on the first pairs of the largest set."""
     from adhominem.training.train import train
 
@@ -235,7 +235,7 @@ def measure(inputs: Inputs, config: Config, device: str, watch: Watch = unwatche
 
         memory = torch.cuda.max_memory_allocated() / 1e9
         torch.cuda.empty_cache()
-    return Rates(
+    return PairCosts(
         device,
         reading,
         tokenizing,

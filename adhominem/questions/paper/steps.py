@@ -21,7 +21,7 @@ from adhominem.jobs.run import Watch
 from adhominem.pairs.split import SplitOptions, split
 from adhominem.paper.config import Config, preset
 from adhominem.questions.evaluate.table import table
-from adhominem.questions.paper.inputs import Inputs, PairFile, Rates
+from adhominem.questions.paper.inputs import Inputs, PairCosts, PairFile
 from adhominem.questions.predict.files import predict
 from adhominem.questions.verify.ask import explain_files
 from adhominem.records import Options, Seed, Size, strict_json, with_schema
@@ -56,16 +56,16 @@ class ExperimentOptions(Options):
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExperimentPlan:
     """What is done, with what; saved as `plan.json`."""
 
     options: ExperimentOptions
     inputs: Inputs
-    rates: Rates
+    rates: PairCosts
 
 
 @dataclass(frozen=True)
-class Step:
+class ExperimentStep:
     """A piece of the work, which is done if its output exists: it is written whole or not at all.
 
     `work` is called with a `watch`.
@@ -90,9 +90,9 @@ class Step:
         return 0.0
 
 
-def steps_of(plan: Plan, output: Path, device: str, jobs: int) -> list[Step]:
+def steps_of(plan: ExperimentPlan, output: Path, device: str, jobs: int) -> list[ExperimentStep]:
     """All steps, each after those that it needs."""
-    steps: list[Step] = []
+    steps: list[ExperimentStep] = []
     for name in plan.options.presets:
         sizes = list(plan.inputs.sizes)
         if plan.options.config(name).loss.adaptation_size:
@@ -106,14 +106,14 @@ def steps_of(plan: Plan, output: Path, device: str, jobs: int) -> list[Step]:
 class _OfModel:
     """The steps of one preset and one training set, in a folder."""
 
-    plan: Plan
+    plan: ExperimentPlan
     preset: str
     size: str
     place: Path
     device: str
     jobs: int
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[ExperimentStep]:
         options, rates, place = self.plan.options, self.plan.rates, self.place
         config, pairs = self._config(), self.plan.inputs.sizes[self.size].pairs
         if config.loss.adaptation_size:
@@ -147,7 +147,7 @@ class _OfModel:
 
     def _rest(
         self, dev: str, packed: Sequence[str], how: SplitOptions, alone: Mapping[str, Config]
-    ) -> Iterator[Step]:
+    ) -> Iterator[ExperimentStep]:
         """Models, their scores, and answers to the test sets."""
         options, rates, inputs, place = *self._plan(), self.place
         source = inputs.sizes[self.size]
@@ -197,7 +197,7 @@ class _OfModel:
         )
         yield from self._answers(dev, [*alone, "single", "ensemble"], of_dev)
 
-    def _answers(self, dev: str, models: Sequence[str], of_dev: float) -> Iterator[Step]:
+    def _answers(self, dev: str, models: Sequence[str], of_dev: float) -> Iterator[ExperimentStep]:
         options, rates, inputs, place = *self._plan(), self.place
         tests = {test: file for test, file in inputs.tests.items() if file.has_truth}
         scores = f"{'-'.join(['scores', 'dev', *tests])}.json"
@@ -238,7 +238,7 @@ class _OfModel:
                 file.pairs * rates.encoding * options.members,
             )
 
-    def _plan(self) -> tuple[ExperimentOptions, Rates, Inputs]:
+    def _plan(self) -> tuple[ExperimentOptions, PairCosts, Inputs]:
         return self.plan.options, self.plan.rates, self.plan.inputs
 
     def _config(self, *settings: str, member: int = 0) -> Config:
@@ -252,12 +252,12 @@ class _OfModel:
         work: Callable[..., object],
         seconds: float = 1.0,
         **cost: Any,
-    ) -> Step:
+    ) -> ExperimentStep:
         paths = tuple(self.place / need for need in needs)
         name = f"{self.preset}, {self.size}: {name}"
-        return Step(name, self.place / output, paths, work, seconds, **cost)
+        return ExperimentStep(name, self.place / output, paths, work, seconds, **cost)
 
-    def _split(self, how: SplitOptions) -> Step:
+    def _split(self, how: SplitOptions) -> ExperimentStep:
         source: PairFile = self.plan.inputs.sizes[self.size]
         return self._step(
             "split",
@@ -269,7 +269,7 @@ class _OfModel:
             memory=source.pairs * (2.2e-6 if how.by == "pairs" else 2.5e-5),  # hashes
         )
 
-    def _prepare(self, part: str, output: str, pairs: float) -> Step:
+    def _prepare(self, part: str, output: str, pairs: float) -> ExperimentStep:
         rates = self.plan.rates
         work = partial(prepare, normaliser=self._config().normaliser, jobs=self.jobs)
         return self._step(
