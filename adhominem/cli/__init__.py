@@ -172,6 +172,7 @@ for _command in (
     answers.evaluate,
     answers.table,
     answers.baseline,
+    answers.paper,
     corpora.prepare,
     corpora.split,
     corpora.pairs,

@@ -186,6 +186,91 @@ def table(job: opt.Job, /, without_topics: bool, as_json: bool, **options: Any) 
 
 
 @click.command()
+@opt.path("--small", "PAN 2020's small training set: its .jsonl, with the truth beside it.")
+@opt.path("--large", "PAN 2020's large training set.")
+@opt.path(
+    "--test tests",
+    "A test set; without a truth beside it, it is answered alone. May be given several times.",
+    multiple=True,
+)
+@opt.output_folder
+@click.option(
+    "--preset",
+    "presets",
+    multiple=True,
+    default=["pan20"],
+    show_default=True,
+    help="pan20 (the paper's), pan21 (its successor's, trained on the largest set), or another "
+    "network's; may be given several times.",
+)
+@opt.number("--members", 5, "Networks of each ensemble, with consecutive seeds.")
+@click.option("--epochs", type=opt.ONE_OR_MORE, help="Of each training.  [default: the preset's]")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="For all trainings; see train."
+)
+@opt.text("--device", "cpu, cuda, or auto.", default="auto")
+@opt.jobs
+@opt.number("--at-once", 1, "Processes that share the steps: several trainings at once on one GPU.")
+@opt.flag("--dry-run", "Check the inputs, and print the plan: hours, disk and memory.")
+@opt.seed
+@opt.runs_job
+def paper(
+    job: opt.Job,
+    /,
+    small: Path | None,
+    large: Path | None,
+    tests: tuple[Path, ...],
+    output: Path,
+    presets: tuple[str, ...],
+    members: int,
+    epochs: int | None,
+    settings: tuple[str, ...],
+    seed: int,
+    dry_run: bool,
+    as_json: bool,
+    device: str,
+    **options: Any,
+) -> None:
+    """Repeat the paper's experiment, from PAN's files to the rows of its Table 2.
+
+    Splits the pairs, trains the early-bird model, the single one and the ensemble on each set,
+    finds delta on dev, answers the test sets, and puts the scores beside the paper's.
+    OUTPUT/results has a page, with entropy curves and heat maps. Rows of sets that are not given
+    are left out. After a stop, the same command goes on; a set can be added later.
+
+    \b
+        adhominem paper --small pan20-authorship-verification-training-small.jsonl \\
+            --test pan20-authorship-verification-test.jsonl -o paper --dry-run
+    """
+    from adhominem.cli import terminal
+    from adhominem.questions.paper.experiment import costs_of, make_plan, run_experiment
+    from adhominem.questions.paper.inputs import Inputs
+    from adhominem.questions.paper.page import cost_lines, result_lines
+    from adhominem.questions.paper.steps import ExperimentOptions
+
+    if epochs is not None:
+        settings = (*settings, f"training.epochs={epochs}")
+    asked = ExperimentOptions(presets=presets, members=members, settings=settings, seed=seed)
+    inputs = Inputs.find(small, large, tests)
+    plan = make_plan(inputs, output, asked, device=device, watch=job["watch"])
+    terminal.complain(*(f"warning: {remark}" for remark in plan.inputs.remarks))
+    if dry_run:
+        costs = costs_of(plan, output, options["jobs"])
+        if as_json:
+            terminal.print_result(costs)
+        else:
+            terminal.print_lines(cost_lines(costs))
+        return
+    with terminal.steps_bar() as tell:
+        results = run_experiment(plan, output, device=device, tell=tell, **options)
+    if as_json:
+        terminal.print_result(results)
+        return
+    terminal.print_lines(result_lines(results))
+    terminal.say(f"Written  {real_path(output) / 'results' / 'index.html'}")
+
+
+@click.command()
 @click.argument("name", type=click.Choice(["naive", "compression", "delta"]))
 @click.argument("pairs", type=opt.PATH)
 @opt.path(

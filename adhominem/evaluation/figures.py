@@ -2,7 +2,7 @@
 
 ROC and DET show how well a system tells the classes apart, over all thresholds; reliability and
 cross-entropy whether it means what it says. How far its Bayes factors mislead is in the Tippett
-plot (`render.tippett`). matplotlib is imported when the first figure is drawn.
+plot (`render.drawings`). matplotlib is imported when the first figure is drawn.
 """
 
 from __future__ import annotations
