@@ -85,13 +85,6 @@ class NgramEncoder:
         """The same LEVs, sparse for a profile."""
         return self._alone.encode(texts)[0]
 
-    def vary(self, tokens: Sequence[str], starts: IntArray, times: IntArray) -> Array32:
-        """The LEVs (variants, lev_size) of a document with passages left out or repeated.
-
-        See `NgramVariants`.
-        """
-        return NgramVariants(self, tokens, starts).levs(times)
-
     @property
     def is_profile(self) -> bool:
         """Whether this is a profile, with dimensions instead of a projection."""
@@ -101,26 +94,6 @@ class NgramEncoder:
         """Whether each of these n-grams (columns,) of a profile has its dimension to itself."""
         times = np.bincount(self.dimension, minlength=self.lev_size)
         return np.asarray(times[self.dimension[columns]] == 1)
-
-    def values(self, tokens: Sequence[str]) -> tuple[FloatArray, FloatArray]:
-        """The values (columns,) of n-grams in a document's LEV, and those of single occurrences.
-
-        The LEV is the sum of the n-grams' rows, each multiplied by its value.
-        """
-        parts = self.parts(len(tokens))
-        values, units = np.zeros(len(self.weights)), np.zeros(len(self.weights))
-        for begin, end in parts:
-            counts = self.counter.count(tokens[begin:end])
-            columns = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
-            weighed, lengths = self.weighed(columns, counts[None, columns])
-            values[columns] += weighed[0] / len(parts)
-            for channel, length in zip(self.table.channels, lengths[0].tolist(), strict=True):
-                if counts[channel].any():
-                    unit = self.weights[channel].astype(np.float64) / length
-                else:  # alone in its channel
-                    unit = np.float64(1 / np.sqrt(len(self.table.channels)))
-                units[channel] += unit / len(parts)
-        return values, units
 
     def project_back(self, columns: IntArray, lev: FloatArray) -> FloatArray:
         """The products (columns,) of the n-grams' rows with a LEV (lev_size,)."""
@@ -367,7 +340,7 @@ class NgramVariants:
 
     def __init__(self, encoder: NgramEncoder, tokens: Sequence[str], starts: IntArray) -> None:
         """Count the n-grams of passages that begin at the tokens `starts` (passages,)."""
-        self._encoder = encoder
+        self.encoder = encoder
         self._parts = []
         ends = np.append(starts[1:], len(tokens))
         for begin, end in encoder.parts(len(tokens)):
@@ -381,14 +354,41 @@ class NgramVariants:
             counts = cells.reshape(shape).astype(np.float32)
             self._parts.append(_PassageCounts(inside, columns, counts))
 
+    def values(self) -> tuple[FloatArray, FloatArray]:
+        """The values (columns,) of n-grams in the text's LEV, and those of single occurrences.
+
+        The LEV is the sum of the n-grams' rows, each multiplied by its value.
+        """
+        weights, channels = self.encoder.weights, self.encoder.table.channels
+        values, units = np.zeros(len(weights)), np.zeros(len(weights))
+        for part in self._parts:
+            weighed, lengths = self.encoder.weighed(part.columns, part.counts.sum(axis=0)[None])
+            values[part.columns] += weighed[0] / self.parts
+            firsts = np.searchsorted(part.columns, [channel.start for channel in channels])
+            occurs = np.diff(firsts, append=len(part.columns)) > 0
+            for channel, length, is_there in zip(
+                channels, lengths[0].tolist(), occurs, strict=True
+            ):
+                if is_there:
+                    unit = weights[channel].astype(np.float64) / length
+                else:  # alone in its channel
+                    unit = np.float64(1 / np.sqrt(len(channels)))
+                units[channel] += unit / self.parts
+        return values, units
+
+    @property
+    def parts(self) -> int:
+        """The number of parts in which the text is read."""
+        return len(self._parts)
+
     def levs(self, times: IntArray) -> Array32:
         """The LEVs (variants, lev_size); `times` (variants, passages) repeats the passages.
 
         Empty parts of a text do not count.
         """
-        levs = np.zeros((len(times), self._encoder.lev_size), np.float32)
+        levs = np.zeros((len(times), self.encoder.lev_size), np.float32)
         for columns, values, which in self._values(times):
-            levs += self._encoder.levs(columns, values)[which]
+            levs += self.encoder.levs(columns, values)[which]
         return np.asarray(levs / self._nonempty_parts(times)[:, None].astype(np.float32))
 
     def along(self, times: IntArray, direction: FloatArray) -> FloatArray:
@@ -398,7 +398,7 @@ class NgramVariants:
         """
         total = np.zeros(len(times))
         for columns, values, which in self._values(times):
-            total += (values @ self._encoder.project_back(columns, direction))[which]
+            total += (values @ self.encoder.project_back(columns, direction))[which]
         return np.asarray(total / self._nonempty_parts(times))
 
     def _nonempty_parts(self, times: IntArray) -> AnyFloats:
@@ -417,7 +417,7 @@ class NgramVariants:
         for part in self._parts:
             here, which = np.unique(times[:, part.inside], axis=0, return_inverse=True)
             counts = here.astype(np.float32) @ part.counts
-            values, _ = self._encoder.weighed(part.columns, counts)
+            values, _ = self.encoder.weighed(part.columns, counts)
             yield part.columns, values, which.reshape(-1)
 
 

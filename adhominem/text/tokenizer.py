@@ -7,6 +7,7 @@ and misspellings. The rules run in the `tokenizers` library.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -183,8 +184,10 @@ class Tokenizer:
 # A run of one character is shortened before the rules get it: they backtrack through it character
 # by character, and give up after some millions. No rule counts beyond 64 (of an address, before its
 # @), so deep inside a longer run all characters are in one token, or each is its own token,
-# whatever the length.
+# whatever the length. In scripts without spaces, tokens have two to four characters: there, nothing
+# is shortened, as nothing backtracks.
 
+_NOT_SHORTENED = re.compile(r"CJK|IDEOGRAPHIC|KANGXI|HANGZHOU|THAI|LAO|KHMER|MYANMAR")  # in names
 Cut = tuple[int, int]  # place in a shortened chunk, and number of characters left out
 
 
@@ -198,6 +201,8 @@ def _shorten_runs(chunk: str) -> tuple[str, list[Cut]]:
     cuts: list[Cut] = []
     last = length = 0
     for begin, excess in zip(begins[long].tolist(), excesses[long].tolist(), strict=True):
+        if _NOT_SHORTENED.search(unicodedata.name(chunk[begin], "")):
+            continue
         middle = begin + _LONGEST_RUN // 2
         pieces.append(chunk[last:middle])
         length += middle - last

@@ -26,6 +26,7 @@ import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.model.member import Member
+from adhominem.ngrams.encoder import NgramVariants
 from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, NgramTable
 from adhominem.score.contributions import ProductContribution
 from adhominem.verify.verification import ComparedSides, ComparedText
@@ -122,15 +123,24 @@ class NgramMember:
         self.encoder = member.ngrams(*(text.document for text in comparison.texts))
         self.contribution = contribution
         self.table = self.encoder.counter.table
+        number = list(comparison.members).index(member)
         self.texts = [
-            self._text(side, place, text)
+            self._text(side, place, text, self._counted(comparison, text, number))
             for side, texts in enumerate(comparison.sides)
             for place, text in enumerate(texts)
         ]
 
-    def _text(self, side: int, place: int, text: ComparedText) -> NgramText:
+    def _counted(self, comparison: ComparedSides, text: ComparedText, number: int) -> NgramVariants:
+        counted = comparison.variants_of(text)[number]
+        assert isinstance(counted, NgramVariants)
+        if counted.encoder is self.encoder:
+            return counted
+        tokens, starts = text.tokens(self.member).tokens, comparison.passages(text)
+        return NgramVariants(self.encoder, tokens, starts)
+
+    def _text(self, side: int, place: int, text: ComparedText, counted: NgramVariants) -> NgramText:
         tokenized = text.tokens(self.member)
-        values, unit_values = self.encoder.values(tokenized.tokens)
+        values, unit_values = counted.values()
         columns = places = np.zeros(0, np.int64)
         if self.encoder.is_profile:
             columns, places = self.encoder.counter.occurrences(tokenized.tokens)
@@ -141,7 +151,7 @@ class NgramMember:
             text=text.document.text,
             tokens=tokenized.tokens,
             spans=tokenized.spans,
-            parts=len(self.encoder.parts(len(tokenized.tokens))),
+            parts=counted.parts,
             values=values,
             unit_values=unit_values,
             columns=columns[order],
