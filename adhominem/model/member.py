@@ -434,7 +434,7 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
     with reading(files.folder, layout.WEIGHTS.name):
         arrays, _ = files.tensors(layout.WEIGHTS)
         kinds = _NGRAM_ARRAYS[config.form]
-        if config.form == "profile" and "sign" not in arrays:
+        if config.form == "profile" and "dimension" in arrays and "sign" not in arrays:
             kinds = _SMALL_PROFILE
         check_shapes(arrays, _ngram_shapes(arrays, strings, config, kinds))
         codes = {name: arrays[name].astype(np.int64) for name in BIGRAMS}

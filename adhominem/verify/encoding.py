@@ -51,18 +51,18 @@ class Kept:
 
     def __init__(self, most_levs: int = MOST_LEVS, most_characters: int = _MOST_CHARACTERS) -> None:
         self._most_levs, self._characters = most_levs, most_characters  # that there is room for
-        self._levs: dict[tuple[str, str], Levs] = {}
+        self._levs: dict[tuple[str, str, str], Levs] = {}
         self._tokens: dict[tuple[Tokenizer, str], Tokens] = {}
 
     def levs_of(self, documents: Sequence[Document]) -> list[Levs | None]:
         """The LEV (1, lev_size) of each text, if it is kept."""
-        return [self._levs.get((document.text, document.topic)) for document in documents]
+        return [self._levs.get(_key(document)) for document in documents]
 
     def keep(self, documents: Sequence[Document], levs: Levs) -> None:
         """Keep LEVs (documents, lev_size), as long as there is room for more."""
         for at, document in enumerate(documents[: self._most_levs - len(self._levs)]):
             lev = levs if len(levs) == 1 else levs[at : at + 1].copy()
-            self._levs.setdefault((document.text, document.topic), lev)
+            self._levs.setdefault(_key(document), lev)
 
     def tokenize(self, tokenizer: Tokenizer, text: str) -> Tokens:
         """The tokens of a text."""
@@ -85,6 +85,11 @@ class Kept:
             if not len(tokens_by[tokenizer].numbers):
                 raise EmptyTextError(NO_WORD, document.id)
         return tokens_by
+
+
+def _key(document: Document) -> tuple[str, str, str]:
+    """All that a document's LEV depends on."""
+    return document.text, document.topic, document.language
 
 
 NOTHING_KEPT = Kept(0, 0)
@@ -154,8 +159,8 @@ class EnsembleEncoder:
         encoded once. `tokens` are those of each text by tokenizer, if it is tokenized already.
         """
         texts = as_documents(documents)
-        numbers: dict[tuple[str, str], int] = {}  # of the different texts
-        rows = [numbers.setdefault((text.text, text.topic), len(numbers)) for text in texts]
+        numbers: dict[tuple[str, str, str], int] = {}  # of the different texts
+        rows = [numbers.setdefault(_key(text), len(numbers)) for text in texts]
         firsts = np.unique(rows, return_index=True)[1].tolist()
         there = dict(zip(firsts, self.kept.levs_of([texts[at] for at in firsts]), strict=True))
         new = [at for at in firsts if there[at] is None]

@@ -220,6 +220,21 @@ def test_a_calibrated_one_tells_authors_apart_without_a_caution_of_calibration(
         assert all(one.lower_bound is not None for one in same)
 
 
+def test_a_document_that_says_its_language_is_read_in_it(model: Verifier) -> None:
+    text = TEXTS["fr"][0]
+    said = Document(text=text, language="de")
+    german, french = np.asarray(model.keeping().encode([said, text]))
+    np.testing.assert_array_equal(french, np.asarray(model.encode([text]))[0])
+    assert not np.array_equal(german, french)
+
+
+def test_two_languages_can_be_explained(model: Verifier) -> None:
+    explained = explain_texts(model, TEXTS["de"][:2], TEXTS["fr"][0])
+    balance = explained.balance
+    whole = balance.habits + balance.names + balance.other_ngrams + balance.rest
+    assert whole == pytest.approx(balance.log_bayes_factor)
+
+
 @pytest.mark.parametrize("code", TEXTS)
 def test_an_explanation_is_by_the_n_grams_of_the_language_and_adds_up(
     model: Verifier, code: str
