@@ -81,60 +81,6 @@ def predict(
 
 
 @click.command()
-@click.argument("collection", type=opt.PATH)
-@opt.output_folder
-@opt.model
-@opt.population(
-    help="Texts of the same genre by other people.  [default: the other candidates' texts]"
-)
-@opt.number(
-    "--none prior_none",
-    0.5,
-    "How probable it is, before the texts are read, that none of the candidates wrote it; 0 if one "
-    "of them must have.",
-    of=click.FloatRange(0, 1, max_open=True),
-)
-@opt.seed
-@opt.device
-@opt.jobs
-@opt.runs_job
-def attribute(job: opt.Job, /, as_json: bool, **options: Any) -> None:
-    """Answer PAN's attribution problems of 2018 or 2019: who wrote each unknown text, if anybody?
-
-    COLLECTION holds folders like problem00001/, each with candidates and unknown texts. The output
-    gets an answers-problem00001.json for each. Where there is a ground-truth.json, the answers are
-    scored with PAN's macro-F1.
-
-    \b
-        adhominem attribute pan19/ -o answers/
-        adhominem attribute pan18/ -o answers/ --none 0
-    """
-    from adhominem.cli.terminal import complain, print_result, print_table, say
-    from adhominem.questions.rank.attribute import attribute_problems
-
-    answered = attribute_problems(**options, **job)
-    for problem in answered.problems:
-        complain(*(f"warning: {problem.name}: {told.message}" for told in problem.warnings))
-    if as_json:
-        print_result(answered, job["skipped"])
-        return
-
-    rows = []
-    for problem in answered.problems:
-        scores = [problem.macro_f1, problem.accuracy]
-        shown = ["–" if score is None else f"{score:.3f}" for score in scores]
-        rows.append([problem.name, problem.candidates, problem.texts, problem.none, *shown])
-    print_table(
-        f"{len(rows):,} problems, prior of none {answered.prior_none:g}",
-        ["problem", "candidates", "texts", "none", "macro-F1", "accuracy"],
-        rows,
-    )
-    if answered.macro_f1 is not None:
-        say(f"Mean macro-F1  {answered.macro_f1:.3f}")
-    say(f"Written  {answered.output}")
-
-
-@click.command()
 @click.argument("truth", type=opt.PATH)
 @click.argument("answers", nargs=-1, type=opt.PATH)
 @opt.output("A folder for figures and a page.", required=False)
@@ -229,8 +175,8 @@ def table(job: opt.Job, /, without_topics: bool, as_json: bool, **options: Any) 
         adhominem table early-bird ensemble --pairs test --delta-from dev
     """
     from adhominem.cli.terminal import print_lines, print_result
+    from adhominem.questions.evaluate.files import table
     from adhominem.questions.evaluate.page import table_lines
-    from adhominem.questions.evaluate.table import table
 
     scored = table(**options, **job, with_topics=not without_topics)
     if as_json:

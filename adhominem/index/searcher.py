@@ -25,7 +25,7 @@ from typing import Annotated
 
 import numpy as np
 
-from adhominem.arrays import Array32, FloatArray, IntArray, Levs, PairRows, joined
+from adhominem.arrays import Array32, FloatArray, IntArray, Levs, joined
 from adhominem.errors import IndexFolderError
 from adhominem.index.approximate import Points, PointTable
 from adhominem.index.codes import Coder, read_coder, read_codes
@@ -35,6 +35,7 @@ from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import PackedLevs, packed_and_back
 from adhominem.index.store import Store
 from adhominem.score.calibration import LogBayesFactors
+from adhominem.score.genres import PairRows
 from adhominem.score.population import Population
 from adhominem.verify.verifier import Verifier
 

@@ -84,7 +84,7 @@ class RayEngine:
         self._running: dict[Any, ShardTask] = {}  # by their tasks
 
     def begin(self, documents: Sequence[Document]) -> ShardTask:
-        """Start to encode texts, of which nothing leaves that does not matter."""
+        """Start to encode texts; only what matters of them is sent."""
         texts = [Document(id=text.id, topic=text.topic, text=text.text) for text in documents]
         self._waiting.append(shard := ShardTask(texts))
         self._start()

@@ -20,10 +20,10 @@ from adhominem.jobs.corpora import pair_files
 from adhominem.jobs.run import Watch
 from adhominem.pairs.split import SplitOptions, split
 from adhominem.paper.config import Config, preset
-from adhominem.questions.evaluate.table import table
+from adhominem.questions import answer
+from adhominem.questions.evaluate.files import table
 from adhominem.questions.paper.inputs import Inputs, PairCosts, PairFile
 from adhominem.questions.predict.files import predict
-from adhominem.questions.verify.ask import explain_files
 from adhominem.records import Options, Seed, Size, strict_json, with_schema
 from adhominem.text.prepare import prepare, prepare_pairs
 from adhominem.text.readers import read_pairs
@@ -337,7 +337,8 @@ def _draw_heat_maps(*, place: Path, device: str, watch: Watch) -> None:
         for same, what in ((True, "same-author"), (False, "different-authors")):
             pairs = (pair for pair in read_pairs(place / "split/dev") if pair.same_author is same)
             for number, pair in enumerate(islice(pairs, _HEAT_MAPS), start=1):
-                explain_files(
+                answer(
+                    "explain",
                     model=place / "single",
                     pairs=place / "split/dev",
                     pair=pair.id,
