@@ -32,6 +32,7 @@ from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.files import Document, digest_of
 from adhominem.text.pan import Pair, find_truth
 from adhominem.text.readers import Corpora, Layout, Source, Watch, check_names, reading, unwatched
+from adhominem.text.sentences import count_words
 from adhominem.text.writing import write_folder, write_whole
 
 PARTS = ("train", "dev", "test")
@@ -128,7 +129,7 @@ class _Survey:
     def add(self, document: Document, corpus: str, *, whole: bool = False) -> None:
         self.labels.add(document, corpus)
         self.ids.append(document.id)
-        self.words.append(len(document.text.split()))
+        self.words.append(count_words(document.text))
         self.digests.append(digest_of(json.dumps(asdict(document), sort_keys=True)))
         self.fingerprints += fingerprints([document.text], whole=whole)
 
