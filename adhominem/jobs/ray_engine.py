@@ -13,7 +13,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import chdir, closing, contextmanager, redirect_stdout, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from threading import current_thread
@@ -85,7 +85,7 @@ class RayEngine:
 
     def begin(self, documents: Sequence[Document]) -> ShardTask:
         """Start to encode texts; only what matters of them is sent."""
-        texts = [Document(id=text.id, topic=text.topic, text=text.text) for text in documents]
+        texts = [replace(text, author="", work="") for text in documents]
         self._waiting.append(shard := ShardTask(texts))
         self._start()
         return shard
