@@ -82,7 +82,7 @@ class PackedBiLSTM(nn.Module):
     def in_one_kernel(self, inputs: Tensor) -> bool:
         return False
 
-    def forward(self, inputs: Tensor, inside: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor, inside: Tensor, kept: Tensor | None = None) -> Tensor:
         lengths = inside.sum(1).cpu()
         widened = nn.functional.pad(inputs, (0, 1))
         packed = pack_padded_sequence(widened, lengths, batch_first=True, enforce_sorted=False)

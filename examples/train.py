@@ -89,7 +89,7 @@ def show_data_steps(corpus: PackedCorpus) -> None:
     length = int(corpus.lengths[0])
     starts = spread_starts(length, options.windows)
     topic = int(corpus.labels.topic[0])
-    prefix = "" if topic == NO_TOPIC else " ".join(corpus.types[t] for t in corpus.prefix(topic))
+    prefix = "" if topic == NO_TOPIC else " ".join(corpus.topics[topic])
     needed = int(count_windows(length, options.windows))
     print(f"\n'{corpus.ids[0]}': {length:,} tokens make {needed} windows, {len(starts)} are used.")
     for start in starts[:2]:

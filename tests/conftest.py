@@ -17,6 +17,8 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 
+from adhominem.text.normalisation import Normaliser
+
 if TYPE_CHECKING:
     from adhominem.model.member import Model, NgramModel
     from adhominem.ngrams.config import NgramConfig
@@ -157,6 +159,11 @@ def trained(made_once: MadeOnce, name: str, data: SmallData, config: Any) -> Any
 
 
 SMALL_SETTINGS = (  # dropout stays on: a run must repeat its masks, too
+    f"data.normaliser.steps={json.dumps(Normaliser().steps)}",
+    "data.hidden_topics=0.2",
+    "data.windows.spread=true",
+    "encoder.rescale_word_vectors=true",
+    "training.patience=10",
     "data.vocabulary.token_types=20",
     "data.windows.hop=8",
     "data.windows.overlap=2",
@@ -181,10 +188,7 @@ SMALL_SETTINGS = (  # dropout stays on: a run must repeat its masks, too
 def small_config() -> Config:
     from adhominem import preset
 
-    config = preset("pan20")
-    for setting in SMALL_SETTINGS:
-        config = config.with_setting(setting)
-    return config
+    return preset("pan20").with_settings(SMALL_SETTINGS)
 
 
 @dataclass(frozen=True)

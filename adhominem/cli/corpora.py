@@ -14,10 +14,17 @@ from adhominem.cli import options as opt
 @opt.corpora
 @opt.output_folder
 @opt.all_cores
+@click.option("--preset", help="Normalise as this preset of `train` does; pan20, for example.")
 @click.option("--without", multiple=True, metavar="STEP", help="Leave out a normalisation step.")
 @opt.runs_job
 def prepare(
-    job: opt.Job, /, output: Path, without: tuple[str, ...], as_json: bool, **options: Any
+    job: opt.Job,
+    /,
+    output: Path,
+    preset: str | None,
+    without: tuple[str, ...],
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Tokenize texts once, into a packed corpus for training.
 
@@ -27,12 +34,15 @@ def prepare(
 
     \b
         adhominem prepare novels/ letters.jsonl.xz -o corpus
+        adhominem prepare pan/train -o pan-corpus --preset pan20
     """
     from adhominem.cli.terminal import print_json, print_table
     from adhominem.text.normalisation import Normaliser
     from adhominem.text.prepare import prepare
+    from adhominem.training.train import any_preset
 
-    normaliser = Normaliser.without(without)
+    normaliser = any_preset(preset).normaliser if preset else Normaliser()
+    normaliser = normaliser.leave_out(without)
     corpus = prepare(output=output, normaliser=normaliser, **options, **job)
     description = corpus.description
     if as_json:

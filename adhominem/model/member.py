@@ -81,11 +81,13 @@ class Model(_Trained):
         """The two-covariance layer that was trained with this network, with UAL and O2D2 if any."""
         mean, *raw = (self.weights[name].astype(np.float64) for name in _TWO_COVARIANCE)
         between, within = (np.tril(factor, -1) + np.diag(np.exp(np.diag(factor))) for factor in raw)
-        if not self.config.loss.adaptation_size:
-            return TwoCovariance.from_factors(mean, between, within)
-        layer = Successor.from_factors(mean, between, within)
-        names = [name for name in self.weights if name.startswith(_OF_SUCCESSOR)]
-        layer.weights = {name: self.weights[name].astype(np.float64) for name in names}
+        kind = Successor if self.config.loss.adaptation_size else TwoCovariance
+        layer = kind.from_factors(mean, between, within)
+        if self.config.loss.constant == "printed":
+            layer.excess = layer.printed_excess()
+        if isinstance(layer, Successor):
+            names = [name for name in self.weights if name.startswith(_OF_SUCCESSOR)]
+            layer.weights = {name: self.weights[name].astype(np.float64) for name in names}
         return layer
 
     def project(self, levs: FloatArray) -> FloatArray:
@@ -278,11 +280,18 @@ def _read_network(files: ModelFiles, description: dict[str, Any]) -> Model:
             isinstance(character, str) and len(character) == 1 for character in characters
         ):
             raise ValueError("characters is not a list of single characters")
+        prefixes = _strings(description, "prefixes") if "prefixes" in description else ()
+    if config.data.knows_topics and "prefixes" not in description:
+        raise ModelError(
+            f"{files.folder} was trained with topics by an earlier version, whose contextual "
+            "prefixes this one cannot read; train it again, or use that version"
+        )
     with reading(files.folder, layout.TOKENIZER.name):
         vocabulary = Vocabulary(
             _token_types(files.json(layout.TOKENIZER)["model"]["vocab"]),
             tuple(characters),
             config.data.vocabulary.characters_per_token,
+            prefixes,
         )
     with reading(files.folder, layout.WEIGHTS.name):
         weights, _ = files.tensors(layout.WEIGHTS)
@@ -311,9 +320,9 @@ def _token_types(words: Any) -> tuple[str, ...]:
 
 
 def weight_shapes(
-    options: EncoderOptions, words: int, characters: int
+    options: EncoderOptions, words: int, characters: int, prefixes: int = 0
 ) -> dict[str, tuple[int, ...]]:
-    """The shape of each of the network's weights, given the numbers of words and characters."""
+    """The shape of each of the network's weights, given the numbers of the vocabulary's parts."""
     window, document = 2 * options.window_lstm_size, 2 * options.document_lstm_size
     filters, width = options.character_filters, options.character_filter_width
     shapes: dict[str, tuple[int, ...]] = {
@@ -325,6 +334,8 @@ def weight_shapes(
         "lev.weight": (options.lev_size, document),
         "lev.bias": (options.lev_size,),
     }
+    if prefixes:
+        shapes["prefixes.weight"] = (prefixes, options.word_vector_size)
     token = options.word_vector_size + filters
     for name, attention, inputs, size in (
         ("window_lstm", "token_attention", token, window),
@@ -345,7 +356,8 @@ def weight_shapes(
 def _network_shapes(config: Config, vocabulary: Vocabulary) -> Shapes:
     """The required shapes of the weights, to detect files of different models."""
     words, characters = len(vocabulary.token_types), len(vocabulary.characters)
-    network = weight_shapes(config.encoder, len(SPECIAL) + words, len(SPECIAL) + characters)
+    sizes = len(SPECIAL) + words, len(SPECIAL) + characters, len(vocabulary.prefixes)
+    network = weight_shapes(config.encoder, *sizes)
     loss, lev_size = config.loss, config.encoder.lev_size
     size, hidden = loss.projection_size or lev_size, loss.adaptation_size
     layer = zip(_TWO_COVARIANCE, ((size,), (size, size), (size, size)), strict=True)

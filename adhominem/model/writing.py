@@ -27,7 +27,8 @@ from adhominem.score.genres import Genres
 from adhominem.score.machine import MachineLook
 from adhominem.score.prose import Prose
 from adhominem.text.files import real_path
-from adhominem.text.tokenizer import TOKEN_PATTERN
+from adhominem.text.normalisation import Normaliser
+from adhominem.text.tokenizer import token_pattern
 from adhominem.text.vocabulary import SPECIAL, Vocabulary
 from adhominem.text.writing import locked, replace_file
 
@@ -49,8 +50,13 @@ def write_model(
 ) -> None:
     """Write a network, trained on texts with these numbers of tokens."""
     (folder / layout.WEIGHTS.name).write_bytes(_array_file(weights))
-    _write_json(folder / layout.TOKENIZER.name, _tokenizer_json(vocabulary))
-    more = {"characters": list(vocabulary.characters), "delta": delta, **_shortest(lengths)}
+    _write_json(folder / layout.TOKENIZER.name, _tokenizer_json(vocabulary, config.normaliser))
+    more = {
+        "characters": list(vocabulary.characters),
+        "prefixes": list(vocabulary.prefixes),
+        "delta": delta,
+        **_shortest(lengths),
+    }
     _describe(folder, layout.NETWORK, {"config": config.to_json(), **more}, scores, card)
 
 
@@ -210,7 +216,7 @@ def _write_json(path: Path, data: dict[str, Any], indent: int | None = 1) -> Non
     path.write_text(json.dumps(data, ensure_ascii=False, indent=indent) + "\n", "utf-8")
 
 
-def _tokenizer_json(vocabulary: Vocabulary) -> dict[str, Any]:
+def _tokenizer_json(vocabulary: Vocabulary, normaliser: Normaliser) -> dict[str, Any]:
     """The JSON for `tokenizers.Tokenizer.from_file`, which follows normalisation."""
     return {
         "version": "1.0",
@@ -220,7 +226,7 @@ def _tokenizer_json(vocabulary: Vocabulary) -> dict[str, Any]:
         "normalizer": None,
         "pre_tokenizer": {
             "type": "Split",
-            "pattern": {"Regex": TOKEN_PATTERN},
+            "pattern": {"Regex": token_pattern(normaliser)},
             "behavior": "Removed",
             "invert": True,
         },

@@ -52,7 +52,7 @@ Inference has three equivalent implementations: in NumPy (`runtime.py`, `recurre
 (`device_recurrence.py`). Tests compare all of them with `network.py`.
 
 Where the paper's formulas have slips (the sign of Eq. 16, the constant of Eq. 13, "covariance" for
-precision, the condition of Algorithm 2), the correct form is implemented; docs/terminology.md lists
+precision, the condition of Algorithm 2), the correct form is implemented; docs/paper.md lists
 them. The card of a shipped model says which parts it uses: it adds n-grams, and scores by the
 three-level model of `score/`.
 """

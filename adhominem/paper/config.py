@@ -1,4 +1,7 @@
-"""All settings of the network and its training, and its presets; the defaults are the paper's.
+"""All settings of the network and its training, and its presets; `pan20` is the paper's.
+
+Defaults are the paper's, unless `pan20` has another value. What the paper leaves open, and all
+differences, are in docs/paper.md.
 
 Reading a config needs no torch.
 """
@@ -30,7 +33,7 @@ from adhominem.text.vocabulary import VocabularyOptions, WindowOptions
 
 @dataclass(frozen=True, kw_only=True)
 class DataOptions(Options):
-    """The input of the network. The defaults are the paper's."""
+    """The input of the network."""
 
     normaliser: Normaliser = field(default_factory=Normaliser)
     vocabulary: VocabularyOptions = field(default_factory=VocabularyOptions)
@@ -46,7 +49,7 @@ class DataOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderOptions(Options):
-    """The sizes and the dropout of the network. The defaults are the paper's."""
+    """The sizes and the dropout of the network."""
 
     character_size: Size = 10
     character_filters: Size = 30
@@ -54,6 +57,7 @@ class EncoderOptions(Options):
     word_vector_size: Size = 300
     # A text file of vectors to start with; without one they are random.
     word_vectors: Annotated[str, Longest(10_000)] = ""
+    rescale_word_vectors: bool = True  # those of the file to the scale of random ones
     window_lstm_size: Size = 50  # in each direction
     document_lstm_size: Size = 50  # in each direction
     attention_size: Size = 100
@@ -66,7 +70,7 @@ class EncoderOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class LossOptions(Options):
-    """The loss that training minimises. The defaults are the paper's.
+    """The loss that training minimises.
 
     distance                 "contrastive" (the paper's), "kernel" (its successor's), or "" for none
     in_batch_negatives       weight of the added term; 0 leaves it out
@@ -74,6 +78,10 @@ class LossOptions(Options):
                              documents' cosines, centred on the batch's mean
     stop_gradient_at_lev     the Bayes factor's loss only trains its own layer
     projection_size          of a dense layer, with tanh, before the two-covariance layer; 0: none
+    two_covariance_dropout   of the vectors that enter the two-covariance layer
+    start                    of that layer: "levs", at the scale of the first LEVs, or "unit"
+    constant                 of the score: "corrected", or "printed", as the paper has it, with its
+                             sign errors (docs/paper.md)
     adaptation_size          of the hidden layers of the successor's uncertainty adaptation and of
                              its detector of undecidable pairs; 0: neither
     entropy_weight           of the entropy of the adapted answers, which is rewarded
@@ -88,6 +96,9 @@ class LossOptions(Options):
     in_batch_form: Annotated[str, OneOf("softmax", "cosine")] = "softmax"
     stop_gradient_at_lev: bool = False
     projection_size: SizeOrNone = 0
+    two_covariance_dropout: ShareBelow1 = 0.0
+    start: Annotated[str, OneOf("levs", "unit")] = "levs"
+    constant: Annotated[str, OneOf("corrected", "printed")] = "corrected"
     adaptation_size: SizeOrNone = 0
     entropy_weight: NotNegative = 0.1
 
@@ -117,7 +128,7 @@ class LossOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions(Options):
-    """The training of the network. The defaults are the paper's."""
+    """The training of the network."""
 
     epochs: Size = 35
     batch_pairs: Size = 40
@@ -127,7 +138,8 @@ class TrainingOptions(Options):
     clip_norm: Positive = 5.0  # of each parameter's gradient
     max_windows: Size = 210  # of a document, read in a step
     patience: Size = 10  # epochs without a better dev score before training stops
-    masks: Annotated[str, OneOf("document", "pair")] = "pair"  # what shares dropout masks
+    # What shares dropout masks. "window" is how the authors' later code drops: see `Masks`.
+    masks: Annotated[str, OneOf("document", "pair", "window")] = "pair"
     seed: Seed = 0
     checkpoint_minutes: NotNegative = 5.0  # between checkpoints within an epoch; 0: every step
     detector_epochs: Size = 30  # of O2D2, over pairs of the calibration texts
@@ -141,7 +153,7 @@ class TrainingOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Config(BaseConfig):
-    """All settings of a model and its training. The defaults are the paper's."""
+    """All settings of a model and its training."""
 
     dropped = (
         ("encoder.train_word_vectors", True),
@@ -164,14 +176,28 @@ class Config(BaseConfig):
         return self.encoder.lev_size
 
 
+# Texts as they are: only what nobody sees is normalised. A contraction is two tokens, as in Fig. 4.
+_AS_WRITTEN = Normaliser(
+    ("line_ends", "soft_hyphens", "zero_width", "nfc", "spaces", "contractions")
+)
+_FIRST_WINDOWS = WindowOptions(spread=False)
+
 PRESETS = {
-    "pan20": Config(),  # the paper's
+    "pan20": Config(  # the paper's
+        data=DataOptions(normaliser=_AS_WRITTEN, windows=_FIRST_WINDOWS, hidden_topics=0.0),
+        encoder=EncoderOptions(rescale_word_vectors=False),
+        training=TrainingOptions(patience=35),
+    ),
     # The authors' system of the year after (arXiv:2106.11196 and 2106.15825). No text says how
     # large the hidden layers of UAL and O2D2 are.
     "pan21": Config(
         data=DataOptions(
-            pairs=PairOptions(class_shares=(0.11, 0.19, 0.42, 0.28)), hidden_topics=1.0
+            normaliser=_AS_WRITTEN,
+            windows=_FIRST_WINDOWS,
+            pairs=PairOptions(class_shares=(0.11, 0.19, 0.42, 0.28)),
+            hidden_topics=1.0,
         ),
+        encoder=EncoderOptions(rescale_word_vectors=False),
         loss=LossOptions(
             distance="kernel", stop_gradient_at_lev=True, projection_size=40, adaptation_size=40
         ),

@@ -40,7 +40,8 @@ class DeviceRuntime(Runtime):
     ) -> None:
         super().__init__(weights, vocabulary, windows)
         self._vocabulary, self._device = vocabulary, device
-        network = Network(len(vocabulary.token_types), len(vocabulary.characters), options)
+        sizes = len(vocabulary.token_types), len(vocabulary.characters)
+        network = Network(*sizes, options, len(vocabulary.prefixes))
         network.load_state_dict(
             {name: torch.from_numpy(value.copy()) for name, value in weights.items()}
         )
@@ -103,10 +104,11 @@ class DeviceRuntime(Runtime):
         """Place and shape of a batch; its window vectors and attention (windows, 1 + tokens)."""
         lengths, width = texts.lengths, self._windows.width
         rows, types = self._type_vectors.look_up(texts.lexicon, texts.row)
-        words = self._vocabulary.token_ids(list(chain(*topics)))
-        documents = np.repeat(np.arange(len(topics)), list(map(len, topics)))
+        of_topics = list(map(self._vocabulary.prefix_rows, topics))
+        documents = np.repeat(np.arange(len(topics)), list(map(len, of_topics)))
+        chosen = np.array(list(chain(*of_topics)), dtype=np.int64), documents
         begins = np.cumsum(lengths) - lengths
-        batch = Batch.cut(self._send(rows), begins, table, width, (words, documents))
+        batch = Batch.cut(self._send(rows), begins, table, width, chosen)
         prefixes = self._network.prefix_vectors(batch)
         windows, attention = self._network.window_vectors(types, prefixes, batch, None)
         return batch.place, batch.shape, windows, attention

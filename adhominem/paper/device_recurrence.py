@@ -21,7 +21,8 @@ _BLOCK = 16  # sequences per multiprocessor: the minimum of its matrix unit
 
 
 # Shapes: inputs (sequences, steps, 2, 4 * size), weight (2, 4 * size, size), hidden
-# and cells (sequences, steps, 2, size). Torch's gates: input, forget, cell, output.
+# and cells (sequences, steps, 2, size), kept (sequences, 2, size): a dropout mask of the state that
+# goes on to the next step, if `masked`. Torch's gates: input, forget, cell, output.
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
@@ -45,9 +46,17 @@ def _four(first, apart, mask):  # type: ignore[no-untyped-def]
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
+def _mask(kept, rows, direction, columns, stored, size):  # type: ignore[no-untyped-def]
+    """The dropout mask of the block's states."""
+    at = kept + (rows.to(tl.int64)[:, None] * 2 + direction) * size + columns[None, :]
+    return tl.load(at, mask=stored, other=0.0)
+
+
+@triton.jit  # type: ignore[untyped-decorator,unused-ignore]
 def _forward(  # type: ignore[no-untyped-def]
-    inputs, weight, lengths, hidden, cells, gates, sequences, steps,
-    size: tl.constexpr, padded: tl.constexpr, block: tl.constexpr, keep: tl.constexpr,
+    inputs, weight, lengths, kept, hidden, cells, gates, sequences, steps,
+    size: tl.constexpr, padded: tl.constexpr, block: tl.constexpr, masked: tl.constexpr,
+    keep: tl.constexpr,
 ):  # fmt: skip
     direction = tl.program_id(1)
     rows = tl.program_id(0) * block + tl.arange(0, block)
@@ -59,6 +68,8 @@ def _forward(  # type: ignore[no-untyped-def]
     square = (columns < size)[:, None] & real
     at = weight + direction * 4 * size * size + columns[None, :] * size + columns[:, None]
     of_input, of_forget, of_cell, of_output = _four(at, size * size, square)
+    if masked:
+        mask = _mask(kept, rows, direction, columns, stored, size)
     state = tl.zeros((block, padded), tl.float32)
     cell = tl.zeros((block, padded), tl.float32)
     onwards = 1 - 2 * direction  # how far on in time the next step is
@@ -73,6 +84,8 @@ def _forward(  # type: ignore[no-untyped-def]
         next_inside = (time < length)[:, None] & (step + 1 < steps) & real
         following = inputs + next_place * 4 * size + columns[None, :]
         next_i, next_f, next_g, next_o = _four(following, size, next_inside)
+        if masked:
+            state = state * mask
         before = state.to(of_input.dtype)
         i = _sigmoid(tl.dot(before, of_input, acc=i.to(tl.float32)))
         f = _sigmoid(tl.dot(before, of_forget, acc=f.to(tl.float32)))
@@ -86,19 +99,19 @@ def _forward(  # type: ignore[no-untyped-def]
         tl.store(hidden + place * size + columns[None, :], state.to(kind), mask=stored)
         if keep:
             tl.store(cells + place * size + columns[None, :], cell, mask=stored)
-            kept = gates + place * 4 * size + columns[None, :]
-            tl.store(kept, i.to(kind), mask=inside)
-            tl.store(kept + size, f.to(kind), mask=inside)
-            tl.store(kept + 2 * size, g.to(kind), mask=inside)
-            tl.store(kept + 3 * size, o.to(kind), mask=inside)
+            gated = gates + place * 4 * size + columns[None, :]
+            tl.store(gated, i.to(kind), mask=inside)
+            tl.store(gated + size, f.to(kind), mask=inside)
+            tl.store(gated + 2 * size, g.to(kind), mask=inside)
+            tl.store(gated + 3 * size, o.to(kind), mask=inside)
         i, f, g, o = next_i, next_f, next_g, next_o
         place, inside = next_place, next_inside
 
 
 @triton.jit  # type: ignore[untyped-decorator,unused-ignore]
 def _backward(  # type: ignore[no-untyped-def]
-    slopes, weight, lengths, cells, gates, changes, sequences, steps,
-    size: tl.constexpr, padded: tl.constexpr, block: tl.constexpr,
+    slopes, weight, lengths, kept, cells, gates, changes, sequences, steps,
+    size: tl.constexpr, padded: tl.constexpr, block: tl.constexpr, masked: tl.constexpr,
 ):  # fmt: skip
     direction = tl.program_id(1)
     rows = tl.program_id(0) * block + tl.arange(0, block)
@@ -110,6 +123,8 @@ def _backward(  # type: ignore[no-untyped-def]
     square = (columns < size)[:, None] & real
     at = weight + direction * 4 * size * size + columns[:, None] * size + columns[None, :]
     of_input, of_forget, of_cell, of_output = _four(at, size * size, square)
+    if masked:
+        mask = _mask(kept, rows, direction, columns, stored, size)
     d_state = tl.zeros((block, padded), tl.float32)
     d_cell = tl.zeros((block, padded), tl.float32)
     onwards = 2 * direction - 1  # how far on in time the next step is: back to the first one
@@ -147,6 +162,8 @@ def _backward(  # type: ignore[no-untyped-def]
         d_state = tl.dot(d_f, of_forget, acc=d_state)
         d_state = tl.dot(d_g, of_cell, acc=d_state)
         d_state = tl.dot(d_o, of_output, acc=d_state)
+        if masked:
+            d_state = d_state * mask
         i, f, g, o = next_i, next_f, next_g, next_o
         cell, slope, place, inside = cell_before, next_slope, next_place, next_inside
 
@@ -159,38 +176,49 @@ def _launch(kernel: Any, sequences: int, size: int, *arguments: Any, **constants
 
 class _Recurrence(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, inputs: Tensor, weight: Tensor, lengths: Tensor) -> Tensor:
+    def forward(
+        context: Any, inputs: Tensor, weight: Tensor, lengths: Tensor, kept: Tensor | None
+    ) -> Tensor:
         sequences, steps, _, four = inputs.shape
         size = four // 4
         hidden = inputs.new_empty(sequences, steps, 2, size)
         keep = any(context.needs_input_grad)
         cells = torch.empty_like(hidden, dtype=torch.float32) if keep else hidden
         gates = torch.empty_like(inputs) if keep else inputs
-        arrays = (inputs, weight, lengths, hidden, cells, gates, sequences, steps)
-        _launch(_forward, sequences, size, *arrays, keep=keep)
-        context.save_for_backward(weight, lengths, hidden, cells, gates)
+        masked = kept is not None
+        mask = kept if masked else hidden  # any array where none is read
+        arrays = (inputs, weight, lengths, mask, hidden, cells, gates, sequences, steps)
+        _launch(_forward, sequences, size, *arrays, masked=masked, keep=keep)
+        context.save_for_backward(weight, lengths, kept, hidden, cells, gates)
         return hidden
 
     @staticmethod
-    def backward(context: Any, *slopes: Tensor) -> tuple[Tensor, Tensor, None]:
-        weight, lengths, hidden, cells, gates = context.saved_tensors
+    def backward(context: Any, *slopes: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        weight, lengths, kept, hidden, cells, gates = context.saved_tensors
         sequences, steps, _, size = hidden.shape
         changes = torch.empty_like(gates)
-        arrays = (slopes[0].contiguous(), weight, lengths, cells, gates, changes, sequences, steps)
-        _launch(_backward, sequences, size, *arrays)
+        masked = kept is not None
+        mask = kept if masked else hidden
+        slope = slopes[0].contiguous()
+        arrays = (slope, weight, lengths, mask, cells, gates, changes, sequences, steps)
+        _launch(_backward, sequences, size, *arrays, masked=masked)
         before = torch.zeros_like(hidden)  # the state before each step
         before[:, 1:, 0] = hidden[:, :-1, 0]
         before[:, :-1, 1] = hidden[:, 1:, 1]
+        if masked:
+            before *= kept[:, None]
         rows, columns = changes.view(-1, 2, 4 * size), before.view(-1, 2, size)
         products = [rows[:, at].T @ columns[:, at] for at in range(2)]
-        return changes, torch.stack(products), None
+        return changes, torch.stack(products), None, None
 
 
-def recur(inputs: Tensor, weight: Tensor, lengths: Tensor) -> Tensor:
+def recur(inputs: Tensor, weight: Tensor, lengths: Tensor, kept: Tensor | None = None) -> Tensor:
     """The hidden states (sequences, steps, 2, size) of both directions; zeros behind the ends.
 
     `inputs` (sequences, steps, 2, 4 * size) are what each step adds to torch's four gates, `weight`
     (2, 4 * size, size) is the recurrent one of each direction, `lengths` (sequences,) end the
-    sequences.
+    sequences, `kept` (sequences, 2, size) masks the state that goes on to the next step.
     """
-    return _Recurrence.apply(inputs.contiguous(), weight.contiguous(), lengths)  # type: ignore[no-any-return,no-untyped-call]
+    masks = None if kept is None else kept.float().contiguous()
+    arrays = (inputs.contiguous(), weight.contiguous(), lengths, masks)
+    return _Recurrence.apply(*arrays)  # type: ignore[no-any-return,no-untyped-call]

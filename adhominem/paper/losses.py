@@ -33,13 +33,18 @@ class SiameseModel(nn.Module):
     """One network for both documents of a pair, with its two-covariance layer and its losses."""
 
     def __init__(
-        self, token_types: int, characters: int, encoder: EncoderOptions, loss: LossOptions
+        self,
+        token_types: int,
+        characters: int,
+        encoder: EncoderOptions,
+        loss: LossOptions,
+        prefixes: int = 0,
     ) -> None:
         super().__init__()
         self.options = loss
-        self.network = Network(token_types, characters, encoder)
+        self.network = Network(token_types, characters, encoder, prefixes)
         size, hidden = loss.projection_size or encoder.lev_size, loss.adaptation_size
-        self.two_covariance = TwoCovarianceLayer(size)
+        self.two_covariance = TwoCovarianceLayer(size, printed=loss.constant == "printed")
         self.cosine = CosineSoftmax() if loss.by_cosine else None
         self.kernel = KernelSimilarity() if loss.distance == "kernel" else None
         self.projection = nn.Linear(encoder.lev_size, size) if loss.projection_size else None
@@ -63,8 +68,13 @@ class SiameseModel(nn.Module):
         answers = self.adaptation(first, second, scores)  # (pairs, 2)
         return answers[:, 0] - answers[:, 1]  # type: ignore[no-any-return]
 
-    def losses(self, levs: Tensor, labels: PairLabels) -> dict[str, Tensor]:
-        """Each loss as a mean over its pairs, for LEVs (2 * pairs, lev_size), first ones first."""
+    def losses(
+        self, levs: Tensor, labels: PairLabels, kept: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """Each loss as a mean over its pairs, for LEVs (2 * pairs, lev_size), first ones first.
+
+        `kept` (2 * pairs, size) is the dropout mask of what enters the two-covariance layer.
+        """
         options = self.options
         pairs = len(levs) // 2
         losses: dict[str, Tensor] = {}
@@ -76,6 +86,8 @@ class SiameseModel(nn.Module):
                 near, far = -options.kernel_same_threshold, -options.kernel_different_threshold
             losses["distance"] = contrastive_loss(distance, labels.same_author, near, far).mean()
         styles = self.project(levs.detach() if options.stop_gradient_at_lev else levs)
+        if kept is not None:
+            styles = styles * kept
         first, second = styles[:pairs], styles[pairs:]  # (pairs, size)
         scores = self.two_covariance(first, second)  # (pairs,)
         losses["bayes_factor"] = bayes_factor_loss(scores, labels.same_author).mean()
@@ -96,11 +108,14 @@ class SiameseModel(nn.Module):
     def start_two_covariance(self, levs: Tensor) -> None:
         """Initialise with a tenth of the LEVs' variance between authors, the rest within, evenly.
 
-        From unit matrices it would take epochs to reach the scale of the LEVs. A fit to the
-        untrained network's LEVs would be overconfident: they are not yet informative about authors.
-        They may also lie so close together that the first steps leave their range; so the variance
-        is at least that of LEVs with distances at the paper's tau, where the loss brings them.
+        From unit matrices, the other `start`, it takes epochs to reach the scale of the LEVs. A fit
+        to the untrained network's LEVs would be overconfident: they are not yet informative about
+        authors. They may also lie so close together that the first steps leave their range; so the
+        variance is at least that of LEVs with distances at the paper's tau, where the loss brings
+        them.
         """
+        if self.options.start == "unit":
+            return
         with torch.no_grad():
             levs = self.project(levs)
             self.two_covariance.author_mean.copy_(levs.mean(0))
@@ -196,8 +211,10 @@ class TwoCovarianceLayer(nn.Module):
     them and wait after each factorisation to see whether it succeeded.
     """
 
-    def __init__(self, lev_size: int) -> None:
+    def __init__(self, lev_size: int, *, printed: bool = False) -> None:
+        """With `printed`, the score's constant is that of the paper, with its sign errors."""
         super().__init__()
+        self.printed = printed
         self.author_mean = nn.Parameter(torch.zeros(lev_size))
         self.between_author_factor = nn.Parameter(torch.zeros(lev_size, lev_size))
         self.within_author_factor = nn.Parameter(torch.zeros(lev_size, lev_size))
@@ -246,7 +263,15 @@ class TwoCovarianceLayer(nn.Module):
         mean = _exact(self.author_mean)
         y1, y2 = (_exact(levs) - mean for levs in (first, second))
         alone1, alone2 = ((y @ square * y).sum(1) for y in (y1, y2))  # (n,) and (m,)
-        return alone1, alone2, y1 @ cross, y2, 0.5 * (2 * log_one - log_ratio - log_two)
+        constant = 0.5 * (2 * log_one - log_ratio - log_two)
+        if self.printed:  # what `printed_excess` computes
+            log_within = 2 * within.diagonal().log().sum()
+            log_one, log_two, log_ratio = (
+                value + log_within for value in (log_one, log_two, log_ratio)
+            )
+            aligned = (between.T @ mean).square().sum()  # mu' B mu
+            constant = constant - 3 * log_one + 1.5 * log_two - 0.5 * log_ratio + 0.5 * aligned
+        return alone1, alone2, y1 @ cross, y2, constant
 
 
 def _exact(values: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ BiLSTM over the windows of a document pads, to the longest document of the batch
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -42,8 +43,8 @@ class Batch:
     token_counts: Tensor  # (windows,): tokens in each window
     window_documents: Tensor  # (windows,): the document of each window
     window_positions: Tensor  # (windows,): index of the window in its document
-    topic_words: Tensor  # (topic tokens,): vocabulary ids of all topics' tokens
-    topic_documents: Tensor  # (topic tokens,): the document of each
+    prefixes: Tensor  # (prefixes,): rows of the contextual prefixes, of which the mean is taken
+    prefix_documents: Tensor  # (prefixes,): the document of each
     shape: tuple[int, int]  # the number of documents, and of windows of the longest
 
     @classmethod
@@ -53,13 +54,13 @@ class Batch:
         begins: IntArray,
         windows: WindowTable,
         width: int,
-        topics: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]],
+        prefixes: tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]],
         tables: tuple[Tensor, Tensor] | None = None,
     ) -> Batch:
         """Documents that begin at `begins` among the `tokens`, cut into windows on their device.
 
-        `topics` are their words and the document of each. The tokens are indices into `tables`,
-        the words and characters of all types; without these, into vectors of the caller's.
+        `prefixes` are rows of prefixes and the document of each. The tokens are indices into
+        `tables`, the words and characters of all types, or else into vectors of the caller's.
         """
         device = tokens.device
         counts = on_device(windows.counts, device)  # (windows,)
@@ -78,8 +79,8 @@ class Batch:
             token_counts=counts,
             window_documents=on_device(windows.documents, device),
             window_positions=on_device(windows.positions, device),
-            topic_words=on_device(topics[0], device),
-            topic_documents=on_device(topics[1], device),
+            prefixes=on_device(prefixes[0], device),
+            prefix_documents=on_device(prefixes[1], device),
             shape=(len(begins), int(windows.positions.max()) + 1),
         )
 
@@ -111,20 +112,47 @@ class Masks:
 
     `rows` is the index of each document's mask among `count`. The masks come from the caller's
     generator, so that a step can be repeated, and shared between processes.
+
+    With `by_window`, dropout is that of the authors' later code: each window has masks of its own,
+    the recurrent states have masks, too, attention drops from what it scores but not from what it
+    averages, and characters are dropped before the filters.
     """
 
-    def __init__(self, rows: Tensor, count: int, generator: torch.Generator) -> None:
+    def __init__(
+        self, rows: Tensor, count: int, generator: torch.Generator, *, by_window: bool = False
+    ) -> None:
         self._rows = rows  # (documents,)
         self._count = count
         self._generator = generator
+        self.by_window = by_window
 
-    def draw(self, size: int, dropout: float) -> Tensor:
-        """A mask (documents, size) of zeros, and 1 / (1 - dropout) for numbers that are kept."""
+    def draw(self, size: int, dropout: float, owner: Tensor | None = None) -> Tensor:
+        """A mask (documents, size) of zeros, and 1 / (1 - dropout) for numbers that are kept.
+
+        With the document of each window as `owner`, a mask (windows, size).
+        """
+        if owner is None:
+            return self._drawn(self._count, size, dropout)[self._rows]
+        if self.by_window:
+            return self._drawn(len(owner), size, dropout)
+        return self._drawn(self._count, size, dropout)[self._rows[owner]]
+
+    def draw_recurrent(
+        self, size: int, dropout: float, owner: Tensor | None = None
+    ) -> Tensor | None:
+        """A mask (documents, size) or (windows, size) of recurrent states, if they have one."""
+        return self.draw(size, dropout, owner) if self.by_window and dropout else None
+
+    def draw_types(self, types: int, size: int, dropout: float) -> Tensor | None:
+        """A mask (types, size) of the characters of each token type, if they have one."""
+        return self._drawn(types, size, dropout) if self.by_window and dropout else None
+
+    def _drawn(self, count: int, size: int, dropout: float) -> Tensor:
         if not dropout:
-            return torch.ones(len(self._rows), size, device=self._rows.device)
-        shape = (self._count, size)
+            return torch.ones(count, size, device=self._rows.device)
+        shape = (count, size)
         kept = torch.rand(shape, generator=self._generator, device=self._rows.device) >= dropout
-        return (kept / (1 - dropout))[self._rows]
+        return kept / (1 - dropout)
 
 
 class CharacterCNN(nn.Module):
@@ -141,12 +169,17 @@ class CharacterCNN(nn.Module):
             options.character_size, options.character_filters, self.width, padding=self.width - 1
         )
 
-    def forward(self, characters: Tensor) -> Tensor:
-        """The vectors (types, filters) of character ids (types, characters)."""
+    def forward(self, characters: Tensor, kept: Tensor | None = None) -> Tensor:
+        """The vectors (types, filters) of character ids (types, characters).
+
+        `kept` (types, size) masks all characters of a type alike.
+        """
         # A product of matrices, not the layer's convolution: cuDNN would search for the best
         # algorithm for each new number of types, which takes longer than the convolution.
         beside = self.width - 1
         embedded = self.embedding(characters)  # (types, characters, size)
+        if kept is not None:
+            embedded = embedded * kept[:, None]
         embedded = nn.functional.pad(embedded, (0, 0, beside, beside))
         places = characters.shape[1] + beside
         # (types, places, width * size): the input of a filter at each place.
@@ -202,10 +235,15 @@ class MaskedBiLSTM(nn.Module):
                         weight[size : 2 * size] = 2.5  # forget
                         weight[3 * size :] = 1.0  # output
 
-    def forward(self, inputs: Tensor, inside: Tensor) -> Tensor:
-        """Hidden states (..., 2 * size) of inputs (sequences, steps, input_size) with a mask."""
+    def forward(self, inputs: Tensor, inside: Tensor, kept: Tensor | None = None) -> Tensor:
+        """Hidden states (..., 2 * size) of inputs (sequences, steps, input_size) with a mask.
+
+        `kept` (sequences, 2 * size) masks the states that go on to the next step.
+        """
         if self.in_one_kernel(inputs):
-            return self._in_one_kernel(inputs, inside)
+            return self._in_one_kernel(inputs, inside, kept)
+        if kept is not None:
+            return self._step_by_step(inputs, inside, kept)
         padding = (~inside).to(inputs.dtype)[..., None]
         cleared = inputs.masked_fill(~inside[..., None], 0.0)
         return self.lstm(torch.cat([cleared, padding], dim=2))[0]  # type: ignore[no-any-return]
@@ -215,7 +253,28 @@ class MaskedBiLSTM(nn.Module):
         small = self.lstm.hidden_size <= _LARGEST_IN_ONE_KERNEL
         return small and inputs.is_cuda and torch.is_autocast_enabled("cuda") and _has_triton()
 
-    def _in_one_kernel(self, inputs: Tensor, inside: Tensor) -> Tensor:
+    def _step_by_step(self, inputs: Tensor, inside: Tensor, kept: Tensor) -> Tensor:
+        """The result of `forward` with masked states, which torch's LSTM cannot have; slow."""
+        size, steps = self.lstm.hidden_size, inputs.shape[1]
+        directions = []
+        for mask, end in zip(kept.chunk(2, dim=1), ("", "_reverse"), strict=True):
+            weight, recurrent, bias, more_bias = (
+                getattr(self.lstm, f"{part}_l0{end}")
+                for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+            )
+            gates = nn.functional.linear(inputs, weight[:, :-1], bias + more_bias)
+            state = cell = inputs.new_zeros(len(inputs), size)
+            states = [state] * steps
+            for at in reversed(range(steps)) if end else range(steps):
+                real = inside[:, at, None]  # (sequences, 1)
+                summed = gates[:, at] + nn.functional.linear(state * mask, recurrent)
+                i, f, g, o = summed.chunk(4, dim=1)  # (sequences, size) each
+                cell = real * (f.sigmoid() * cell + i.sigmoid() * g.tanh())
+                state = states[at] = real * (o.sigmoid() * cell.tanh())
+            directions.append(torch.stack(states, dim=1))
+        return torch.cat(directions, dim=2)
+
+    def _in_one_kernel(self, inputs: Tensor, inside: Tensor, kept: Tensor | None) -> Tensor:
         """The result of `forward` in half precision, faster and without the input for padding."""
         from adhominem.paper.device_recurrence import recur
 
@@ -234,6 +293,7 @@ class MaskedBiLSTM(nn.Module):
                 gates.view(*gates.shape[:2], 2, 4 * size),
                 recurrent.view(2, 4 * size, size).half(),
                 inside.sum(1),
+                None if kept is None else kept.view(-1, 2, size),
             )
         return hidden.flatten(2)
 
@@ -246,9 +306,17 @@ class Attention(nn.Module):
         self.hidden = nn.Linear(input_size, size)
         self.score = nn.Linear(size, 1, bias=False)
 
-    def forward(self, steps: Tensor, inside: Tensor) -> tuple[Tensor, Tensor]:
-        """The means (sequences, size) of steps (sequences, steps, size), and the weights."""
-        scores = self.score(torch.tanh(self.hidden(steps))).squeeze(2).float()  # (sequences, steps)
+    def forward(
+        self, steps: Tensor, inside: Tensor, kept: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """The means (sequences, size) of steps (sequences, steps, size), and the weights.
+
+        `kept` (sequences, 1, size) masks what is scored.
+        """
+        scored = steps if kept is None else steps * kept
+        scores = (
+            self.score(torch.tanh(self.hidden(scored))).squeeze(2).float()
+        )  # (sequences, steps)
         weights = torch.softmax(scores.masked_fill(~inside, -torch.inf), dim=1)
         return (weights.to(steps.dtype)[:, None, :] @ steps).squeeze(1), weights
 
@@ -256,7 +324,9 @@ class Attention(nn.Module):
 class Network(nn.Module):
     """The whole encoder, for training."""
 
-    def __init__(self, token_types: int, characters: int, options: EncoderOptions) -> None:
+    def __init__(
+        self, token_types: int, characters: int, options: EncoderOptions, prefixes: int = 0
+    ) -> None:
         super().__init__()
         self.options = options
         words, filters = options.word_vector_size, options.character_filters
@@ -272,34 +342,58 @@ class Network(nn.Module):
         self.document_lstm = MaskedBiLSTM(2 * options.window_lstm_size, options.document_lstm_size)
         self.window_attention = Attention(2 * options.document_lstm_size, options.attention_size)
         self.lev = nn.Linear(2 * options.document_lstm_size, options.lev_size)
+        self.prefixes = nn.Embedding(prefixes, words) if prefixes else None
+        if self.prefixes is not None:
+            nn.init.normal_(self.prefixes.weight, std=_SPREAD)
 
-    def start_with(self, vectors: WordVectors) -> None:
-        """Initialise word vectors with known ones, at the scale of the random ones."""
-        rows = torch.from_numpy(vectors.vectors[vectors.known])
-        with torch.no_grad():
-            self.word_vectors.weight[torch.from_numpy(vectors.known)] = rows * (
-                _SPREAD / rows.std()
-            )
+    @torch.no_grad()
+    def start_with(self, vectors: WordVectors | None, prefixes: Sequence[str]) -> None:
+        """Initialise with pretrained vectors: those of words, of prefixes, and of no topic.
+
+        Vectors of a file are brought to the scale of the random ones, or else these to theirs. A
+        prefix starts from the mean of its tokens in the file, no topic from that of all prefixes.
+        """
+        if vectors is not None:
+            rows = torch.from_numpy(vectors.vectors[vectors.known])
+            scale = _SPREAD / rows.std()
+            if not self.options.rescale_word_vectors:
+                for parameter in (self.word_vectors.weight, self.no_topic):
+                    parameter /= scale
+                if self.prefixes is not None:
+                    self.prefixes.weight /= scale
+                scale = torch.tensor(1.0)
+            self.word_vectors.weight[torch.from_numpy(vectors.known)] = rows * scale
+            for row, name in enumerate(prefixes):
+                if in_file := [vectors.more[t] for t in name.split(" ") if t in vectors.more]:
+                    mean = torch.from_numpy(np.mean(in_file, axis=0))
+                    self.prefixes.weight[row] = mean * scale  # type: ignore[union-attr]
+        if self.prefixes is not None:
+            self.no_topic.copy_(self.prefixes.weight.mean(0))
 
     def forward(self, batch: Batch, masks: Masks | None = None) -> EncodedBatch:
         """The LEVs of a batch; with masks, as in training."""
-        types = self.type_vectors(batch.type_words, batch.type_characters)
+        types = self.type_vectors(batch.type_words, batch.type_characters, masks)
         prefixes = self.prefix_vectors(batch)
         windows, token_attention = self.window_vectors(types, prefixes, batch, masks)
         levs, window_attention = self.document_vectors(windows, batch.place, batch.shape, masks)
         return EncodedBatch(levs, token_attention, window_attention)
 
-    def type_vectors(self, words: Tensor, characters: Tensor) -> Tensor:
+    def type_vectors(self, words: Tensor, characters: Tensor, masks: Masks | None = None) -> Tensor:
         """The vectors (types, word_vector_size + filters) of distinct token types."""
-        return torch.cat([self.word_vectors(words), self.characters(characters)], dim=1)
+        size, dropout = self.options.character_size, self.options.cnn_dropout
+        kept = None if masks is None else masks.draw_types(len(words), size, dropout)
+        return torch.cat([self.word_vectors(words), self.characters(characters, kept)], dim=1)
 
     def prefix_vectors(self, batch: Batch) -> Tensor:
-        """The mean word vectors of topics' tokens (documents, word_vector_size + filters)."""
-        vectors = self.word_vectors(batch.topic_words)  # (topic tokens, size)
-        numbers = torch.arange(batch.shape[0], device=vectors.device)
-        owned = (numbers[:, None] == batch.topic_documents).to(vectors.dtype)  # (documents, tokens)
-        counts = owned.sum(1, keepdim=True)  # (documents, 1)
-        means = torch.where(counts > 0, owned @ vectors / counts.clamp(min=1), self.no_topic)
+        """The mean of each document's prefixes, (documents, word_vector_size + filters)."""
+        means = self.no_topic.expand(batch.shape[0], -1)
+        if self.prefixes is not None:
+            vectors = self.prefixes(batch.prefixes)  # (prefixes, size)
+            numbers = torch.arange(batch.shape[0], device=vectors.device)
+            owned = numbers[:, None] == batch.prefix_documents  # (documents, prefixes)
+            counts = owned.sum(1, keepdim=True)  # (documents, 1)
+            sums = owned.to(vectors.dtype) @ vectors
+            means = torch.where(counts > 0, sums / counts.clamp(min=1), means)
         return nn.functional.pad(means, (0, self.options.character_filters))
 
     def window_vectors(
@@ -316,16 +410,13 @@ class Network(nn.Module):
         inside = place <= batch.token_counts[:, None]  # (windows, 1 + tokens): the prefix is first
         options = self.options
         if masks is not None and (options.lstm_dropout or options.cnn_dropout):
-            words = masks.draw(options.word_vector_size, options.lstm_dropout)
-            filters = masks.draw(options.character_filters, options.cnn_dropout)
-            mask = torch.cat([words, filters], dim=1)
+            spelling_dropout = options.lstm_dropout if masks.by_window else options.cnn_dropout
+            words = masks.draw(options.word_vector_size, options.lstm_dropout, owner)
+            filters = masks.draw(options.character_filters, spelling_dropout, owner)
+            mask = torch.cat([words, filters], dim=1)  # (windows, size)
             mask = nn.functional.pad(mask, (0, steps.shape[2] - mask.shape[1]))
-            steps = steps * mask.to(steps.dtype)[owner][:, None, :]
-        hidden = self.window_lstm(steps, inside)  # (windows, 1 + tokens, 2 * lstm)
-        if masks is not None and options.attention_dropout:
-            mask = masks.draw(hidden.shape[2], options.attention_dropout)
-            hidden = hidden * mask.to(hidden.dtype)[owner][:, None, :]
-        return self.token_attention(hidden, inside)  # type: ignore[no-any-return]
+            steps = steps * mask.to(steps.dtype)[:, None]
+        return self._pooled(self.window_lstm, self.token_attention, steps, inside, masks, owner)
 
     def document_vectors(
         self,
@@ -345,11 +436,31 @@ class Network(nn.Module):
         if masks is not None:
             mask = masks.draw(grid.shape[2], self.options.lstm_dropout)
             grid = grid * mask.to(grid.dtype)[:, None]
-        hidden = self.document_lstm(grid, inside)  # (documents, windows, 2 * lstm)
-        if masks is not None:
-            mask = masks.draw(hidden.shape[2], self.options.attention_dropout)
-            hidden = hidden * mask.to(hidden.dtype)[:, None]
-        document, attention = self.window_attention(hidden, inside)  # (documents, 2 * lstm)
+        document, attention = self._pooled(
+            self.document_lstm, self.window_attention, grid, inside, masks
+        )  # (documents, 2 * lstm)
         if masks is not None:
             document = document * masks.draw(document.shape[1], self.options.lev_dropout)
         return torch.tanh(self.lev(document)).float(), attention  # (documents, lev_size)
+
+    def _pooled(
+        self,
+        lstm: MaskedBiLSTM,
+        attention: Attention,
+        steps: Tensor,
+        inside: Tensor,
+        masks: Masks | None,
+        owner: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """The vectors (sequences, 2 * lstm) of one tier for its inputs, and their attention."""
+        if masks is None:
+            return attention(lstm(steps, inside), inside)  # type: ignore[no-any-return]
+        size, options = attention.hidden.in_features, self.options
+        kept = masks.draw_recurrent(size, options.lstm_dropout, owner)
+        hidden = lstm(steps, inside, kept)  # (sequences, steps, 2 * lstm)
+        if options.attention_dropout:
+            mask = masks.draw(size, options.attention_dropout, owner)[:, None].to(hidden.dtype)
+            if masks.by_window:
+                return attention(hidden, inside, mask)  # type: ignore[no-any-return]
+            hidden = hidden * mask
+        return attention(hidden, inside)  # type: ignore[no-any-return]

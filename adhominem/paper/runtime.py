@@ -54,6 +54,7 @@ class TypeInputs(KeptByType):
         self._times_word_weight = Product(words, kernel)  # (word, inputs)
         self._times_spelling_weight = Product(spellings, kernel)  # (filters, inputs)
         self._bias = lstm.bias  # (inputs,)
+        self._prefix_vectors = weights.get("prefixes.weight")  # (prefixes, word)
         # (inputs,) each: most types are unknown words, and most documents have no topic.
         self._unknown_inputs, self._no_topic_inputs = self._inputs(
             np.stack([self._word_vectors[UNKNOWN], weights["no_topic"]])
@@ -102,14 +103,13 @@ class TypeInputs(KeptByType):
         return np.asarray(np.tanh(filtered.max(axis=1) + self._filter_bias))  # tanh rises
 
     def prefixes(self, topics: Sequence[Sequence[str]]) -> tuple[Array32, Array32]:
-        """The inputs (documents, inputs) per direction from the mean word vectors of topics."""
+        """The inputs (documents, inputs) per direction from the mean of each topic's prefixes."""
         inputs = np.repeat(self._no_topic_inputs[None], len(topics), axis=0)
-        given = [at for at, topic in enumerate(topics) if len(topic)]
-        if given:
-            ids = [self._vocabulary.token_ids(topics[at]) for at in given]
-            inputs[given] = self._inputs(
-                np.stack([self._word_vectors[words].mean(axis=0) for words in ids])
-            )
+        rows = list(map(self._vocabulary.prefix_rows, topics))
+        given = [at for at, found in enumerate(rows) if found]
+        if given and self._prefix_vectors is not None:
+            means = [self._prefix_vectors[rows[at]].mean(axis=0) for at in given]
+            inputs[given] = self._inputs(np.stack(means))
         first, second = np.split(inputs, 2, axis=1)
         return np.ascontiguousarray(first), np.ascontiguousarray(second)
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -68,8 +69,9 @@ class DeviceCorpus:
         self._words = torch.from_numpy(words).to(device)
         characters = vocabulary.character_ids(corpus.types)  # (types, characters)
         self._characters = torch.from_numpy(characters).to(device)
-        self._topic_words = words[corpus.topic_tokens]  # (topic tokens,): of all topics
-        self._topic_offsets = corpus.topic_offsets
+        rows = [vocabulary.prefix_rows(topic) for topic in corpus.topics]
+        self._prefix_rows = np.array(list(chain(*rows)), dtype=np.int64)  # of all topics
+        self._prefix_offsets = np.cumsum([0, *map(len, rows)])  # (topics + 1,)
 
     def batch(
         self, documents: IntArray, windows: WindowTable, topics: npt.NDArray[np.int32]
@@ -80,13 +82,13 @@ class DeviceCorpus:
         return Batch.cut(self._tokens, begins, windows, width, self._prefixes(topics), tables)
 
     def _prefixes(self, topics: npt.NDArray[np.int32]) -> tuple[IntArray, IntArray]:
-        """Vocabulary ids of the topics' tokens, and the document of each."""
+        """The rows of the topics' prefixes, and the document of each."""
         known = np.flatnonzero(topics != UNKNOWN_LABEL)
-        begins = self._topic_offsets[topics[known]]  # (documents with a topic,)
-        sizes = self._topic_offsets[topics[known] + 1] - begins
+        begins = self._prefix_offsets[topics[known]]  # (documents with a topic,)
+        sizes = self._prefix_offsets[topics[known] + 1] - begins
         documents = np.repeat(known, sizes)
         inside = np.arange(len(documents)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        return self._topic_words[np.repeat(begins, sizes) + inside].astype(np.int64), documents
+        return self._prefix_rows[np.repeat(begins, sizes) + inside], documents
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ class _Prepared:
     batch: Batch
     labels: PairLabels
     masks: Masks
+    kept: Tensor | None  # (2 * pairs, size): the dropout mask before the two-covariance layer
 
 
 @contextmanager
@@ -209,6 +212,11 @@ class Trainer:
         topics = hide_topics(labels.topic[documents], self._data.hidden_topics, rng)
         generator = torch.Generator(self._device).manual_seed(int(rng.integers(2**62)))
         masks = 2 * len(pairs) if self.options.masks == "document" else len(pairs)
+        rows = torch.arange(2 * len(pairs), device=self._device) % masks  # (2 * pairs,)
+        kept = None
+        if dropout := self.model.options.two_covariance_dropout:
+            size = self.model.two_covariance.author_mean.numel()
+            kept = Masks(rows, masks, generator).draw(size, dropout)
         # Every process draws numbers for the joint batch, and cuts windows of its pairs only.
         mine = distributed.local_pairs(len(pairs))  # (local pairs,)
         mine = np.concatenate([mine, len(pairs) + mine])  # (2 * local pairs,)
@@ -219,7 +227,13 @@ class Trainer:
             plan,
             self._corpus.batch(documents[mine], windows, topics[mine]),
             PairLabels(same_author.to(self._device), authors.to(self._device)),
-            Masks(torch.from_numpy(mine).to(self._device) % masks, masks, generator),
+            Masks(
+                rows[torch.from_numpy(mine).to(self._device)],
+                masks,
+                generator,
+                by_window=self.options.masks == "window",
+            ),
+            kept,
         )
 
     def _find_gradients(
@@ -273,7 +287,7 @@ class Trainer:
             levs = self.model.encode(prepared.batch, prepared.masks)  # (2 * local pairs, lev_size)
         levs = distributed.gather_levs(levs, len(prepared.plan.pairs))  # (2 * pairs, lev_size)
         try:
-            losses = self.model.losses(levs, prepared.labels)
+            losses = self.model.losses(levs, prepared.labels, prepared.kept)
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]  # singular
             raise diverged(f"{where}: {error}") from None
         self.optimiser.zero_grad()

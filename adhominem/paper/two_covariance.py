@@ -39,6 +39,7 @@ class TwoCovariance:
     """
 
     author_mean: FloatArray  # (lev_size,)
+    excess: float = 0.0  # added to each log Bayes factor: not 0 with the paper's printed constant
 
     def __init__(self, *, max_iterations: int = 200, tolerance: float = 1e-7) -> None:
         if max_iterations < 1 or not tolerance >= 0:
@@ -135,7 +136,22 @@ class TwoCovariance:
             combined
             - self._evidence(first_count, first_sum)
             - self._evidence(second_count, second_sum)
+            + self.excess
         )
+
+    def printed_excess(self) -> float:
+        """The paper's printed constant of the score minus the right one.
+
+        Printed is 2 log|G| - log|B| - log|L| + mu' B mu with G = (B + W)^-1 and L = (B + 2W)^-1;
+        right is half of -2 log|G| - log|B| + log|L| + mu' B mu.
+        """
+        log_within = 2 * float(np.linalg.slogdet(self.projection)[1])
+        ratio = self.precision_ratio
+        log_ratio, log_one, log_two = (
+            float(np.log(ratio + n).sum()) + log_within for n in range(3)
+        )  # of B, B + W and B + 2W
+        aligned = float((ratio * (self.projection @ self.author_mean) ** 2).sum())  # mu' B mu
+        return -3 * log_one + 1.5 * log_two - 0.5 * log_ratio + 0.5 * aligned
 
     def _evidence(self, count: FloatArray, total: FloatArray) -> FloatArray:
         """log p(LEVs) for each set (sets,), without a term that cancels in the Bayes factor."""

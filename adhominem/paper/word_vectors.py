@@ -5,8 +5,8 @@ Files are streamed, so that only the vocabulary's rows are ever in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -29,10 +29,13 @@ class WordVectors:
 
     vectors: Array32  # (2 + token types, size)
     known: BoolArray  # (2 + token types,)
+    more: dict[str, Array32] = field(default_factory=dict)  # of further words
 
 
-def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> WordVectors:
-    """The word vectors of a vocabulary's token types, of `size` numbers each.
+def read_word_vectors(
+    path: str | Path, vocabulary: Vocabulary, size: int, more: Sequence[str] = ()
+) -> WordVectors:
+    """The word vectors of a vocabulary's token types, of `size` numbers each, and of `more` words.
 
     The file is a text file of fastText, word2vec or GloVe, with or without a first line "count
     size", and may be packed as .gz, .xz or .zst. The numbers are not scaled.
@@ -52,14 +55,15 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
             path,
         )
     # Words are UTF-8 bytes here: most of a file's words are not wanted, so none is decoded.
-    wanted = {spelling.encode() for name in types for spelling in (name, name.lower())}
+    names = (*types, *more)
+    wanted = {spelling.encode() for name in names for spelling in (name, name.lower())}
     of_word: dict[bytes, tuple[Array32, int]] = {}
     with open_bytes(path) as file:
         for word, vector, line in _wanted_words(file, path, size, wanted):
             of_word.setdefault(word, (vector, line))
-    vectors = np.zeros((len(SPECIAL) + len(types), size), dtype=np.float32)
+    vectors = np.zeros((len(SPECIAL) + len(names), size), dtype=np.float32)
     known = np.zeros(len(vectors), dtype=np.bool_)
-    for row, name in enumerate(types, start=len(SPECIAL)):
+    for row, name in enumerate(names, start=len(SPECIAL)):
         match = of_word.get(name.encode()) or of_word.get(name.lower().encode())
         if match is None:
             continue
@@ -72,6 +76,12 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
                 path,
                 line,
             )
+    further = {
+        name: vectors[row]
+        for row, name in enumerate(more, start=len(SPECIAL) + len(types))
+        if known[row]
+    }
+    vectors, known = vectors[: len(SPECIAL) + len(types)], known[: len(SPECIAL) + len(types)]
     if not known.any():
         raise OptionError(
             f"{path} has a vector for none of the {len(types)} token types of the "
@@ -79,7 +89,7 @@ def read_word_vectors(path: str | Path, vocabulary: Vocabulary, size: int) -> Wo
         )
     vectors[UNKNOWN] = vectors[known].mean(axis=0, dtype=np.float64)
     known[UNKNOWN] = True
-    return WordVectors(vectors, known)
+    return WordVectors(vectors, known, further)
 
 
 def _wanted_words(

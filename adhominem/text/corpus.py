@@ -130,9 +130,11 @@ class PackedCorpus:
         """(tokens,): the token types of one document."""
         return self.tokens[self.offsets[index] : self.offsets[index + 1]]
 
-    def prefix(self, topic: int) -> npt.NDArray[np.uint32]:
-        """(tokens,): the token types of a topic's contextual prefix."""
-        return self.topic_tokens[self.topic_offsets[topic] : self.topic_offsets[topic + 1]]
+    @cached_property
+    def topics(self) -> list[list[str]]:
+        """The tokens of each topic's contextual prefix."""
+        tokens = [self.types[number] for number in self.topic_tokens.tolist()]
+        return [tokens[begin:end] for begin, end in pairwise(self.topic_offsets.tolist())]
 
     def count_types(self, documents: Sequence[int] | npt.NDArray[np.integer]) -> IntArray:
         """The counts (types,) of each token type in these documents (the training authors')."""

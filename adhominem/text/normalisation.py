@@ -170,6 +170,13 @@ def _emphasis(mark: str) -> Edits:
     return edits
 
 
+def _contractions(apostrophe: str) -> Edits:
+    """Edits that part a contraction from its word, as the paper has it: There 's, they 're."""
+    endings = "[sS]|[rR][eE]|[vV][eE]|[lL][lL]|[dD]|[mM]"
+    pattern = rf"(?<=[A-Za-z])(?:[nN]{apostrophe}[tT]|{apostrophe}(?:{endings}))(?!\w)"
+    return _rule(pattern, lambda ending: f" {ending}", apostrophe)
+
+
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
 
 # Each step is a sequence of edits. Invisible characters go first: they hide the others.
@@ -206,7 +213,9 @@ STEPS: dict[str, tuple[Edits, ...]] = {
         _rule(r"\. \.(?: \.)+", lambda dots: dots.replace(" ", ""), "."),
     ),
     "italics": (_emphasis("*"), _emphasis("_")),
+    "contractions": (_contractions("'"), _contractions("\u2019")),  # only where it is chosen
 }
+CONTRACTIONS = "contractions"
 
 
 _ANY_BEGINS = re.compile("|".join(begins.pattern for begins in _BEGINS.values()))
@@ -243,13 +252,19 @@ class AlignedText:
 class Normaliser(Options):
     """Normalisation by chosen steps, in the order of `STEPS`; saved with the model by name."""
 
-    steps: Annotated[tuple[str, ...], Longest(1_000), SomeOf(*STEPS)] = tuple(STEPS)
+    steps: Annotated[tuple[str, ...], Longest(1_000), SomeOf(*STEPS)] = tuple(
+        name for name in STEPS if name != CONTRACTIONS
+    )
 
     @classmethod
     def without(cls, steps: Iterable[str]) -> Normaliser:
         """All steps but these."""
-        left_out = cls((*steps,)).steps  # refuses a step that does not exist
-        return cls(tuple(step for step in STEPS if step not in left_out))
+        return cls().leave_out(steps)
+
+    def leave_out(self, steps: Iterable[str]) -> Normaliser:
+        """A copy without some of its steps."""
+        left_out = Normaliser((*steps,)).steps  # refuses a step that does not exist
+        return Normaliser(tuple(step for step in self.steps if step not in left_out))
 
     def _passes(self) -> Iterator[Edits]:
         return (edits for name in self.steps for edits in STEPS[name])

@@ -17,7 +17,7 @@ import numpy as np
 from adhominem.arrays import IntArray
 from adhominem.errors import TokenizerError
 from adhominem.text.lexicon import Lexicon
-from adhominem.text.normalisation import Normaliser
+from adhominem.text.normalisation import CONTRACTIONS, Normaliser
 
 # Abbreviations that include their full stop; none is also a word that ends sentences.
 _ABBREVIATIONS = (
@@ -54,9 +54,16 @@ _RULES = (
 )
 TOKEN_PATTERN = rf"(?:{'|'.join(_RULES)})\p{{M}}*"  # marks stay with what they stand on
 
+_PARTED = r"(?<!\S)['’](?i:s|re|ve|ll|d|m)(?!\w)"  # contractions that the normaliser has parted
+
 _MOST_TYPES = 1 << 17  # of a lexicon
 _LONGEST_RUN = 128  # of one character, as the rules get it
 _PANIC = ("pyo3_runtime", "PanicException")  # module and name; it cannot be imported
+
+
+def token_pattern(normaliser: Normaliser) -> str:
+    """The regular expression of the tokens of texts that are normalised like this."""
+    return f"{_PARTED}|{TOKEN_PATTERN}" if CONTRACTIONS in normaliser.steps else TOKEN_PATTERN
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +112,7 @@ class Tokenizer:
         from tokenizers.pre_tokenizers import Split
 
         self.normaliser = normaliser or Normaliser()
-        self._split = Split(Regex(TOKEN_PATTERN), behavior="removed", invert=True)
+        self._split = Split(Regex(token_pattern(self.normaliser)), behavior="removed", invert=True)
         self._lexicon = Lexicon()
 
     def tokens(self, text: str) -> list[str]:

@@ -9,10 +9,12 @@ Sliding windows are sentence-like units without a sentence boundary detector. A 
 neighbouring tokens are together in one of them. Positions here count document tokens; the prefix
 comes in front.
 
-The contextual prefix, the first token of every window, says what the text is about. Its vector is
-the mean of the word vectors of the topic's tokens. A document without a topic gets a special
-vector, learnt in training; training hides some topics at random, so that one model serves texts
-with and without topics.
+The contextual prefix, the first token of every window, says what the text is about. Each topic of
+the training texts (each fandom of PAN's) has a vector of its own, which starts from the mean of its
+tokens' pretrained word vectors and is learnt. A topic that is not among them gets the mean of its
+tokens' vectors, as far as they are kept with the model. A document without a topic gets a special
+vector; training may hide some topics at random, so that one model serves texts with and without
+topics.
 """
 
 from __future__ import annotations
@@ -54,6 +56,8 @@ class Vocabulary:
     token_types: tuple[str, ...]
     characters: tuple[str, ...]
     characters_per_token: int = 15
+    # The contextual prefixes: topics, as tokens with spaces in between, and words of topics.
+    prefixes: tuple[str, ...] = ()
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -95,6 +99,16 @@ class Vocabulary:
         ids = {token_type: id for id, token_type in enumerate(self.token_types, start=len(SPECIAL))}
         return np.array([ids.get(token_type, UNKNOWN) for token_type in types], dtype=np.int32)
 
+    def prefix_rows(self, topic: Sequence[str]) -> list[int]:
+        """The prefixes whose mean is a topic's: its own, or else those of its words, if any."""
+        rows = self._rows_of_prefixes
+        names = [name] if (name := " ".join(topic)) in rows else topic
+        return [rows[name] for name in names if name in rows]
+
+    @cached_property
+    def _rows_of_prefixes(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self.prefixes)}
+
     def character_ids(self, types: Sequence[str]) -> npt.NDArray[np.int32]:
         """(types, characters): the first characters of each token type, padded."""
         size = self.characters_per_token
@@ -118,12 +132,17 @@ def _most_frequent(counts: dict[str, int], size: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class WindowOptions(Options):
-    """Sizes in tokens and windows. `random_crop` is the share of long documents cut at random."""
+    """Sizes in tokens and windows.
+
+    `random_crop` is the share of long documents cut at random in training. Afterwards, `spread`
+    takes windows from all over them, not only the first ones.
+    """
 
     hop: Annotated[int, Within(1, 1_000)] = 25
     overlap: Annotated[int, Within(0, 1_000)] = 4
     max_windows: Annotated[int, Within(1, 10_000)] = 210
     random_crop: Share = 0.5
+    spread: bool = True
 
     @property
     def width(self) -> int:
@@ -147,11 +166,12 @@ def count_windows(tokens: npt.ArrayLike, options: WindowOptions) -> IntArray:
 
 
 def spread_starts(tokens: int, options: WindowOptions) -> IntArray:
-    """The first tokens (windows,) of the windows; of too many, `max_windows` evenly spread."""
+    """The first tokens (windows,) of the windows; of too many, `max_windows` spread or first."""
     count = int(count_windows(tokens, options))
     chosen = np.arange(count)
     if count > options.max_windows:
-        chosen = np.linspace(0, count - 1, options.max_windows).round().astype(np.int64)
+        last = (count if options.spread else options.max_windows) - 1
+        chosen = np.linspace(0, last, options.max_windows).round().astype(np.int64)
     return chosen * options.hop
 
 
@@ -200,7 +220,7 @@ def consecutive_windows(lengths: IntArray, starts: IntArray, options: WindowOpti
 
 
 def spread_windows(lengths: IntArray, options: WindowOptions) -> WindowTable:
-    """The windows for inference: the whole document, or `max_windows` windows spread over it."""
+    """The windows for inference: the whole document, or `max_windows` of its windows."""
     starts_of = [spread_starts(int(length), options) for length in lengths]
     documents = np.repeat(np.arange(len(lengths)), [len(starts) for starts in starts_of])
     positions = np.concatenate([np.arange(len(starts)) for starts in starts_of])

@@ -70,7 +70,7 @@ def train(
     from adhominem.training.train_network import pick_device, train_member
     from adhominem.training.train_ngrams import train_ngrams
 
-    config = config or Config()
+    config = config or PRESETS["pan20"]
     _check_members(config, members)
     named = {"the corpus": corpus, **dev}
     if calibration is not None:
@@ -125,7 +125,8 @@ def _check_data(
         if used != steps:
             raise OptionError(
                 f"{name} was prepared with other normalisation steps than the config's; "
-                f"expected {', '.join(steps)}, not {', '.join(used)}"
+                f"expected {', '.join(steps)}, not {', '.join(used)}. Prepare it again with the "
+                "--preset that you train, or leave that to train"
             )
     for name, pairs in dev.items():
         if pairs.same_author is None:
@@ -219,7 +220,7 @@ def train_files(
     `dev` are the pair sets that the best epoch is chosen by, `calibration` the texts of the second
     stage. Inputs that are not packed yet are packed for the run.
     """
-    config = config or Config()
+    config = config or PRESETS["pan20"]
     with (
         open_inputs(corpora, dev, config.normaliser, skipped) as (corpus, pairs),
         ExitStack() as stack,

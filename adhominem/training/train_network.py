@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from adhominem.paper.config import Config
 from adhominem.paper.losses import SiameseModel, squared_distance
 from adhominem.paper.training import DeviceCorpus, Trainer, diverged, encode_documents
 from adhominem.paper.uncertainty import train_detector
-from adhominem.paper.word_vectors import read_word_vectors
+from adhominem.paper.word_vectors import WordVectors, read_word_vectors
 from adhominem.score.decision import probability_same_author
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.vocabulary import Vocabulary
@@ -41,7 +42,7 @@ from adhominem.training.ensemble import (
 
 def train_member(task: Task[Config]) -> Path:
     """Train to the end, from wherever the run stands; the model's folder is returned."""
-    if task.config.loss.in_batch_negatives and task.config.training.masks == "pair":
+    if task.config.loss.in_batch_negatives and task.config.training.masks != "document":
         raise OptionError(
             "with in_batch_negatives, documents of one pair could be recognised by their dropout "
             "masks; expected training.masks=document"
@@ -97,19 +98,36 @@ class _NetworkRun:
         config, corpus = task.config, task.corpus
         counts = corpus.count_types(range(len(corpus)))
         self.vocabulary = Vocabulary.build(corpus.types, counts, config.data.vocabulary)
-        self.dev = {name: self._data(pairs) for name, pairs in task.dev.items()}
+        vectors = self._add_prefixes()
         torch.manual_seed(config.training.seed)
         sizes = len(self.vocabulary.token_types), len(self.vocabulary.characters)
-        self.model = SiameseModel(*sizes, config.encoder, config.loss)
-        if path := config.encoder.word_vectors:
-            size = config.encoder.word_vector_size
-            self.model.network.start_with(read_word_vectors(path, self.vocabulary, size))
+        prefixes = self.vocabulary.prefixes
+        self.model = SiameseModel(*sizes, config.encoder, config.loss, len(prefixes))
+        self.model.network.start_with(vectors, prefixes)
         self.data = self._data(corpus)
+        self.dev = {name: self._data(pairs) for name, pairs in task.dev.items()}
         self.trainer = Trainer(self.model, self.data, config.data, config.training, task.device)
         self.progress = Progress(fingerprint=task.fingerprint())
         self.best: Weights = {}
         self.journal: Journal | None = None  # of the first process alone
         self._saved_at = time.monotonic()
+
+    def _add_prefixes(self) -> WordVectors | None:
+        """Add the contextual prefixes to the vocabulary, and return the word vectors of the file.
+
+        Each training topic has a prefix of its own. So has every word of training and dev topics
+        that is in the file, to make prefixes of other topics from.
+        """
+        options, corpora = self.task.config.encoder, [self.task.corpus, *self.task.dev.values()]
+        topics = [texts.topics if self.task.config.data.knows_topics else [] for texts in corpora]
+        words = sorted({word for of_texts in topics for topic in of_texts for word in topic})
+        vectors = None
+        if path := options.word_vectors:
+            vectors = read_word_vectors(path, self.vocabulary, options.word_vector_size, words)
+        prefixes = {" ".join(topic): None for topic in topics[0] if topic}
+        prefixes |= dict.fromkeys(vectors.more if vectors else ())
+        self.vocabulary = replace(self.vocabulary, prefixes=tuple(prefixes))
+        return vectors
 
     def _data(self, corpus: PackedCorpus) -> DeviceCorpus:
         data, device = self.task.config.data, self.task.device

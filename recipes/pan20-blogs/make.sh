@@ -32,7 +32,7 @@ for posts in 1 2; do
         --only "$corpora/train/blogs.jsonl.xz"
     for size in small large; do
         if [ ! -d "$work/corpus/$size-$posts" ]; then
-            adhominem prepare "$work/$size-$posts" -o "$work/corpus/$size-$posts"
+            adhominem prepare "$work/$size-$posts" -o "$work/corpus/$size-$posts" --preset pan20
         fi
     done
 done

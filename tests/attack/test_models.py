@@ -270,8 +270,7 @@ def test_a_damaged_corpus_is_read_or_says_what_is_wrong(
         corpus = PackedCorpus.open(folder)
         counts = corpus.count_types(range(len(corpus)))
         assert counts.sum() == len(corpus.tokens)
-        for topic in range(len(corpus.labels.topic_names)):
-            [corpus.types[each] for each in corpus.prefix(topic)]
+        assert len(corpus.topics) == len(corpus.labels.topic_names)
         assert all(corpus.labels.author_names[each] for each in corpus.labels.author)
 
     files = [folder / name for name in ("corpus.json", "tables.npz", "tokens.bin")]

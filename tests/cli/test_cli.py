@@ -427,7 +427,10 @@ def test_train_without_dev_and_with_resume(small_data: SmallData, tmp_path: Path
             ["--set", "training.checkpoint_minutes=-1"],
             "config.training.checkpoint_minutes is -1.0; expected 0 or",
         ),
-        (["--device", "tpu"], "the device is 'tpu'; expected cpu, cuda or auto"),
+        (
+            ["--preset", "tiny", "--device", "tpu"],
+            "the device is 'tpu'; expected cpu, cuda or auto",
+        ),
         (["--dev", "nowhere"], "nowhere: there is no such file or folder"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

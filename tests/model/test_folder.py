@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,11 @@ def folder(small_run: SmallRun, tmp_path: Path) -> Path:
 def trained(run: SmallRun) -> SiameseModel:
     words = run.model.vocabulary
     model = SiameseModel(
-        len(words.token_types), len(words.characters), run.config.encoder, run.config.loss
+        len(words.token_types),
+        len(words.characters),
+        run.config.encoder,
+        run.config.loss,
+        len(words.prefixes),
     )
     weights = {name: torch.from_numpy(value.copy()) for name, value in run.model.weights.items()}
     model.load_state_dict(weights)
@@ -81,7 +86,20 @@ def test_the_vocabulary_is_that_of_the_training_texts(small_run: SmallRun) -> No
     from adhominem import Vocabulary
 
     built = Vocabulary.build(corpus.types, counts, small_run.config.data.vocabulary)
-    assert small_run.model.vocabulary == built
+    assert small_run.model.vocabulary == replace(built, prefixes=("cats and dogs", "ships"))
+
+
+def test_of_an_earlier_version_a_network_with_topics_is_refused_and_one_without_is_read(
+    folder: Path,
+) -> None:
+    description = json.loads((folder / "config.json").read_text("utf-8"))
+    del description["prefixes"]
+    (folder / "config.json").write_text(json.dumps(description), "utf-8")
+    with pytest.raises(ModelError, match=r"with topics by an earlier version.*train it again"):
+        read_models(folder)
+    description["config"]["data"]["hidden_topics"] = 1.0
+    (folder / "config.json").write_text(json.dumps(description), "utf-8")
+    assert read_models(folder)[0].vocabulary.prefixes == ()  # type: ignore[union-attr]
 
 
 def test_the_weights_are_plain_safetensors_and_nothing_is_a_pickle(small_run: SmallRun) -> None:

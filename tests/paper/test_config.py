@@ -252,9 +252,14 @@ def test_settings_that_cannot_work_are_refused_by_name(setting: str, message: st
 # Presets
 
 
-def test_the_paper_is_the_default_and_has_the_published_sizes() -> None:
+def test_the_preset_of_the_paper_has_the_published_sizes_and_nothing_beside_the_paper() -> None:
     paper = preset("pan20")
-    assert paper == Config()
+    assert paper.data.hidden_topics == 0
+    assert paper.training.patience >= paper.training.epochs
+    assert not {"quotes", "dashes", "ellipses", "italics", "line_wraps"} & {*paper.normaliser.steps}
+    assert "contractions" in paper.normaliser.steps
+    assert not paper.data.windows.spread
+    assert not paper.encoder.rescale_word_vectors
     windows = paper.data.windows
     assert (1 + windows.hop + windows.overlap, windows.max_windows) == (30, 210)
     vocabulary = paper.data.vocabulary

@@ -12,17 +12,24 @@ if not torch.cuda.is_available():
 
 from adhominem.paper.network import MaskedBiLSTM
 
+SHAPES = [(37, 9, 5), (300, 30, 50), (3, 100, 64)]
 
-@pytest.mark.parametrize(("sequences", "steps", "size"), [(37, 9, 5), (300, 30, 50), (3, 100, 64)])
+
+def sequences_of(sequences: int, steps: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Random inputs on the GPU, their lengths, and where they are inside."""
+    lengths = torch.randint(1, steps + 1, (sequences,))
+    lengths[0] = steps
+    inputs = torch.randn(sequences, steps, 12, device="cuda", requires_grad=True)
+    return inputs, lengths, torch.arange(steps) < lengths[:, None]
+
+
+@pytest.mark.parametrize(("sequences", "steps", "size"), SHAPES)
 def test_states_and_gradients_are_those_of_packed_sequences(
     sequences: int, steps: int, size: int
 ) -> None:
     torch.manual_seed(0)
     layer = MaskedBiLSTM(12, size).cuda()
-    lengths = torch.randint(1, steps + 1, (sequences,))
-    lengths[0] = steps
-    inside = torch.arange(steps) < lengths[:, None]
-    inputs = torch.randn(sequences, steps, 12, device="cuda", requires_grad=True)
+    inputs, lengths, inside = sequences_of(sequences, steps)
     slopes = torch.randn(sequences, steps, 2 * size, device="cuda") * inside[..., None].cuda()
 
     def gradients(hidden: torch.Tensor) -> list[torch.Tensor]:
@@ -41,4 +48,27 @@ def test_states_and_gradients_are_those_of_packed_sequences(
         wanted = gradients(expected)
     assert (hidden - expected).norm() < 2e-3 * expected.norm()
     for given, right in zip(gradients(hidden), wanted, strict=True):
+        assert (given - right).norm() < 5e-3 * right.norm() + 1e-6
+
+
+@pytest.mark.parametrize(("sequences", "steps", "size"), SHAPES)
+def test_masked_states_and_gradients_are_those_of_single_steps(
+    sequences: int, steps: int, size: int
+) -> None:
+    torch.manual_seed(0)
+    layer = MaskedBiLSTM(12, size).cuda()
+    inputs, _, inside = sequences_of(sequences, steps)
+    inside = inside.cuda()
+    kept = (torch.rand(sequences, 2 * size, device="cuda") >= 0.3) / 0.7
+    slopes = torch.randn(sequences, steps, 2 * size, device="cuda")
+
+    def gradients(hidden: torch.Tensor) -> list[torch.Tensor]:
+        weights = [value for name, value in layer.named_parameters() if "weight_ih" not in name]
+        return list(torch.autograd.grad((hidden * slopes).sum(), [inputs, *weights]))
+
+    with torch.autocast("cuda", torch.bfloat16):
+        hidden = layer(inputs, inside, kept)
+    expected = layer(inputs, inside, kept)
+    assert (hidden - expected).norm() < 2e-3 * expected.norm()
+    for given, right in zip(gradients(hidden), gradients(expected), strict=True):
         assert (given - right).norm() < 5e-3 * right.norm() + 1e-6

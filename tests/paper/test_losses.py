@@ -616,3 +616,52 @@ def test_training_the_layer_finds_the_authors() -> None:
         optimiser.step()
     assert loss(layer).item() < before - 0.1
     assert loss(layer).item() < loss(layer_with(true)).item() + 0.005
+
+
+# The paper's printed constant, with its sign errors
+
+
+@given(seeds, st.integers(1, 6), st.integers(1, 3))
+@torch.no_grad()
+def test_the_printed_constant_is_the_papers_formula_in_torch_and_in_numpy(
+    seed: int, size: int, pairs: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    parameters = random_parameters(size, rng)
+    between, within, mean = parameters.between, parameters.within, parameters.mean
+    y1, y2 = (levs_near(parameters, rng, pairs) for _ in range(2))
+    one, two = (np.linalg.inv(between + n * within) for n in (1, 2))  # the paper's, with tildes
+    log_one, log_two, log_between = (np.linalg.slogdet(m)[1] for m in (one, two, between))
+    tilde = 2 * log_one - log_between - log_two + mean @ between @ mean
+    kappa = tilde + 0.5 * (between @ mean) @ (two - 2 * one) @ (between @ mean)
+    lambda_, gamma = 0.5 * within @ two @ within, 0.5 * within @ (two - one) @ within
+    rho = within @ (two - one) @ between @ mean
+    slow = [
+        2 * a @ lambda_ @ b + a @ gamma @ a + b @ gamma @ b + (a + b) @ rho + kappa
+        for a, b in zip(y1, y2, strict=True)
+    ]
+    layer = layer_with(parameters)
+    layer.printed = True
+    found = layer(torch.from_numpy(y1), torch.from_numpy(y2)).numpy()
+    np.testing.assert_allclose(found, slow, rtol=1e-8, atol=1e-8)
+    runs = twin(layer)
+    runs.excess = runs.printed_excess()
+    np.testing.assert_allclose(runs.log_bayes_factor(y1, y2), slow, rtol=1e-8, atol=1e-8)
+
+
+def test_the_layer_starts_at_unit_matrices_or_at_the_scale_of_the_levs() -> None:
+    for start in ("unit", "levs"):
+        model = SiameseModel(6, 6, ENCODER, LossOptions(start=start))
+        model.start_two_covariance(some_levs().detach())
+        at_unit = not model.two_covariance.between_author_factor.any()
+        assert at_unit == (start == "unit")
+
+
+@torch.no_grad()
+def test_dropout_before_the_two_covariance_layer_is_of_its_input_alone() -> None:
+    model, levs = model_with(), some_levs().detach()
+    kept = torch.arange(levs.numel()).view(levs.shape) % 2 * 2.0
+    masked, plain = model.losses(levs, LABELS, kept), model.losses(levs, LABELS)
+    assert masked["distance"] == plain["distance"]
+    dropped = model.losses(levs * kept, LABELS)
+    assert masked["bayes_factor"] == dropped["bayes_factor"] != plain["bayes_factor"]

@@ -38,7 +38,7 @@ SMALL = EncoderOptions(
     lev_size=4,
 )
 TOKEN_TYPES, CHARACTERS, CHARACTERS_PER_TOKEN = 20, 12, 8
-WORD_IDS = len(SPECIAL) + TOKEN_TYPES
+WORD_IDS, PREFIXES = len(SPECIAL) + TOKEN_TYPES, 10
 rng = np.random.default_rng(0)
 # The token types of a corpus: a vocabulary id and 1 to 8 characters each; some ids occur twice.
 TYPES = [
@@ -49,7 +49,7 @@ TYPES = [
 
 @dataclass(frozen=True)
 class Text:
-    """A document: types window by window, and the vocabulary ids of its topic."""
+    """A document: types window by window, and the rows of its prefixes."""
 
     windows: list[list[int]]
     topic: list[int]
@@ -60,7 +60,7 @@ texts = st.builds(
     st.lists(
         st.lists(st.integers(0, len(TYPES) - 1), min_size=1, max_size=7), min_size=1, max_size=4
     ),
-    st.lists(st.integers(1, WORD_IDS - 1), max_size=3),
+    st.lists(st.integers(0, PREFIXES - 1), max_size=3),
 )
 several_texts = st.lists(texts, min_size=1, max_size=4)
 
@@ -72,7 +72,7 @@ def same_start() -> None:
 
 def small_network() -> Network:
     torch.manual_seed(2)
-    network = Network(TOKEN_TYPES, CHARACTERS, SMALL)
+    network = Network(TOKEN_TYPES, CHARACTERS, SMALL, PREFIXES)
     with torch.no_grad():  # biases that are zero would hide mistakes
         for parameter in network.parameters():
             if parameter.dim() == 1:
@@ -108,8 +108,8 @@ def batch_of(
         token_counts=torch.tensor([len(window) for window in windows]),
         window_documents=torch.tensor([n for n, text in enumerate(some) for _ in text.windows]),
         window_positions=torch.tensor([n for text in some for n in range(len(text.windows))]),
-        topic_words=torch.tensor([word for text in some for word in text.topic], dtype=torch.long),
-        topic_documents=torch.tensor(
+        prefixes=torch.tensor([row for text in some for row in text.topic], dtype=torch.long),
+        prefix_documents=torch.tensor(
             [n for n, text in enumerate(some) for _ in text.topic], dtype=torch.long
         ),
         shape=(len(some), max(len(text.windows) for text in some)),
@@ -170,7 +170,8 @@ class SlowlyEncoded:
 def slow_encode(network: Network, text: Text) -> SlowlyEncoded:
     prefix = network.no_topic
     if text.topic:
-        prefix = torch.stack([network.word_vectors.weight[word] for word in text.topic]).mean(0)
+        assert network.prefixes is not None
+        prefix = torch.stack([network.prefixes.weight[row] for row in text.topic]).mean(0)
     prefix = torch.cat([prefix, torch.zeros(network.options.character_filters)])
     window_lstm, document_lstm = plain_lstm(network.window_lstm), plain_lstm(network.document_lstm)
     vectors, token_attention = [], []
@@ -402,7 +403,7 @@ def test_training_leaves_the_padding_weights_alone() -> None:
 
 
 def test_the_lstms_begin_with_the_published_biases() -> None:
-    network = Network(TOKEN_TYPES, CHARACTERS, SMALL)
+    network = Network(TOKEN_TYPES, CHARACTERS, SMALL, PREFIXES)
     for lstm in (network.window_lstm.lstm, network.document_lstm.lstm):
         for end in ("l0", "l0_reverse"):
             bias = lstm.get_parameter(f"bias_ih_{end}") + lstm.get_parameter(f"bias_hh_{end}")
@@ -433,9 +434,10 @@ def prefix_vectors(network: Network, some: Sequence[Text]) -> Tensor:
     return network.prefix_vectors(batch_of(some))
 
 
-def test_the_prefix_is_the_mean_word_vector_of_the_topic_and_no_topic_has_its_own() -> None:
+def test_the_prefix_is_the_mean_of_the_topics_and_no_topic_has_its_own() -> None:
     network = small_network()
-    vectors = network.word_vectors.weight
+    assert network.prefixes is not None
+    vectors = network.prefixes.weight
     some = [Text([[0]], [4, 7, 4]), Text([[0]], []), Text([[0]], [9])]
     found = prefix_vectors(network, some)
     expected = torch.stack([(2 * vectors[4] + vectors[7]) / 3, network.no_topic, vectors[9]])
@@ -452,8 +454,10 @@ def test_the_vector_of_no_topic_is_learnt_from_documents_without_one_only() -> N
     network(batch_of([with_topic, without])).levs.sum().backward()
     assert network.no_topic.grad is not None
     assert (network.no_topic.grad != 0).all()
-    assert network.word_vectors.weight.grad is not None
-    assert (network.word_vectors.weight.grad[4] != 0).all()
+    assert network.prefixes is not None
+    assert network.prefixes.weight.grad is not None
+    learnt = (network.prefixes.weight.grad != 0).all(dim=1)
+    assert learnt.tolist() == [row == 4 for row in range(PREFIXES)]
 
 
 def test_the_vectors_of_padding_are_zero() -> None:
@@ -528,7 +532,7 @@ def test_one_mask_serves_all_steps_and_both_documents_of_a_pair(
     dropout: str, part: str, begin: int, end: int | None
 ) -> None:
     options = replace(without_dropout(HALF), **{dropout: 0.5})
-    values, owner = dropped(Network(TOKEN_TYPES, CHARACTERS, options), part, seed=3)
+    values, owner = dropped(Network(TOKEN_TYPES, CHARACTERS, options, PREFIXES), part, seed=3)
     patterns = []
     for pair in (0, 1):
         gone = values[ROWS[owner] == pair] == 0  # (steps of both documents, size)
@@ -565,7 +569,7 @@ def test_processes_that_share_a_batch_draw_the_same_masks() -> None:
 
 @torch.no_grad()
 def test_two_documents_of_a_pair_with_the_same_text_get_the_same_lev_in_training() -> None:
-    network = Network(TOKEN_TYPES, CHARACTERS, HALF)
+    network = Network(TOKEN_TYPES, CHARACTERS, HALF, PREFIXES)
     text = PAIRS[0]
     levs = network(batch_of([text, text, text]), masks(6, torch.tensor([0, 0, 1]))).levs
     close(levs[0], levs[1])
@@ -574,7 +578,7 @@ def test_two_documents_of_a_pair_with_the_same_text_get_the_same_lev_in_training
 
 @torch.no_grad()
 def test_dropout_follows_from_the_generators_seed_alone() -> None:
-    network = Network(TOKEN_TYPES, CHARACTERS, HALF)
+    network = Network(TOKEN_TYPES, CHARACTERS, HALF, PREFIXES)
     batch = batch_of(PAIRS)
     first = network(batch, masks(7)).levs
     torch.rand(100)  # torch's own generator is not asked
@@ -585,9 +589,88 @@ def test_dropout_follows_from_the_generators_seed_alone() -> None:
 
 @torch.no_grad()
 def test_without_dropout_masks_change_nothing() -> None:
-    network = Network(TOKEN_TYPES, CHARACTERS, without_dropout(SMALL))
+    network = Network(TOKEN_TYPES, CHARACTERS, without_dropout(SMALL), PREFIXES)
     batch = batch_of(PAIRS)
     assert torch.equal(network(batch, masks(9)).levs, network(batch).levs)
+
+
+# Dropout by windows, as in the authors' later code
+
+
+def masks_by_window(seed: int, rows: Tensor = ROWS) -> Masks:
+    generator = torch.Generator().manual_seed(seed)
+    return Masks(rows, int(rows.max()) + 1, generator, by_window=True)
+
+
+@given(st.integers(0, 1000), st.lists(st.integers(1, 6), min_size=1, max_size=4))
+@torch.no_grad()
+def test_a_masked_lstm_masks_the_state_before_each_step(seed: int, lengths: list[int]) -> None:
+    torch.manual_seed(seed)
+    layer = MaskedBiLSTM(5, 3)
+    inputs, inside = ragged(seed, lengths, 5)
+    kept = (torch.rand(len(lengths), 6) >= 0.5) * 2.0
+    found = layer(inputs, inside, kept)
+    for row, length in enumerate(lengths):
+        for direction, end in enumerate(("", "_reverse")):
+            cell = torch.nn.LSTMCell(6, 3)
+            for name, weight in cell.named_parameters():
+                weight.copy_(layer.lstm.get_parameter(f"{name}_l0{end}"))
+            columns = slice(3 * direction, 3 * direction + 3)
+            state = torch.zeros(3), torch.zeros(3)
+            order = range(length) if not direction else reversed(range(length))
+            for at in order:
+                step = torch.nn.functional.pad(inputs[row, at], (0, 1))
+                state = cell(step, (state[0] * kept[row, columns], state[1]))
+                close(found[row, at, columns], state[0])
+    whole = layer(inputs, inside, torch.ones(len(lengths), 6))
+    close(whole[inside], layer(inputs, inside)[inside])
+
+
+@torch.no_grad()
+def test_by_window_every_window_is_dropped_from_by_a_mask_of_its_own() -> None:
+    options = replace(without_dropout(HALF), lstm_dropout=0.5)
+    network, batch = Network(TOKEN_TYPES, CHARACTERS, options, PREFIXES), batch_of(PAIRS)
+    seen: list[tuple[Tensor, ...]] = []
+    network.window_lstm.register_forward_pre_hook(lambda _, inputs: seen.append(inputs))
+    network(batch, masks_by_window(3))
+    ((steps, inside, kept),) = seen
+    tokens = inside & (torch.arange(inside.shape[1]) > 0)
+    gone = [row[real] == 0 for row, real in zip(steps, tokens, strict=True)]
+    assert all((window == window[0]).all() for window in gone)  # of all its tokens
+    assert len({tuple(window[0].tolist()) for window in gone}) == len(gone)
+    assert kept.shape == (len(batch.tokens), 2 * HALF.window_lstm_size)  # of the states
+    assert len(kept.unique(dim=0)) == len(kept)
+    assert set(kept.unique().tolist()) == {0.0, 2.0}
+
+
+@torch.no_grad()
+def test_by_window_attention_drops_from_what_it_scores_but_averages_all() -> None:
+    options = replace(without_dropout(HALF), attention_dropout=0.5)
+    network, batch = Network(TOKEN_TYPES, CHARACTERS, options, PREFIXES), batch_of(PAIRS)
+    seen: list[tuple[tuple[Tensor, ...], tuple[Tensor, Tensor]]] = []
+    network.token_attention.register_forward_hook(lambda _, *ends: seen.append(ends))  # type: ignore[arg-type]
+    network(batch, masks_by_window(3))
+    (((steps, inside, kept), (means, weights)),) = seen
+    close(means, torch.einsum("ws,wsd->wd", weights, steps))
+    slow, _ = network.token_attention(steps * kept, inside)
+    assert not torch.allclose(means, slow)
+
+
+@torch.no_grad()
+def test_by_window_characters_are_dropped_before_the_filters() -> None:
+    options = replace(without_dropout(HALF), cnn_dropout=0.5)
+    network, batch = Network(TOKEN_TYPES, CHARACTERS, options, PREFIXES), batch_of(PAIRS)
+    network.characters.embedding.weight[:] = 0  # then nothing can be dropped from them
+    assert torch.equal(network(batch, masks_by_window(3)).levs, network(batch).levs)
+    network.characters.embedding.weight[:] = 1
+    assert not torch.equal(network(batch, masks_by_window(3)).levs, network(batch).levs)
+
+
+@torch.no_grad()
+def test_without_dropout_masks_by_window_change_nothing() -> None:
+    network = Network(TOKEN_TYPES, CHARACTERS, without_dropout(SMALL), PREFIXES)
+    batch = batch_of(PAIRS)
+    assert torch.equal(network(batch, masks_by_window(9)).levs, network(batch).levs)
 
 
 # Options
@@ -616,9 +699,35 @@ def test_word_vectors_are_taken_over_at_the_scale_of_the_random_ones() -> None:
     before = network.word_vectors.weight.detach().clone()
     found = np.array([False, True, True, False, True, False])
     vectors = np.arange(18, dtype=np.float32).reshape(6, 3)
-    network.start_with(WordVectors(vectors, found))
+    network.start_with(WordVectors(vectors, found), ())
     after = network.word_vectors.weight.detach()
     assert torch.equal(after[~found], before[~found])
     assert after[found].std().item() == pytest.approx(0.1, rel=1e-5)
     ratio = after[found].numpy() / np.where(vectors[found] == 0, 1, vectors[found])
     assert np.allclose(ratio[vectors[found] != 0], ratio.max())
+
+
+@pytest.mark.parametrize("rescale", [True, False])
+def test_prefixes_start_from_the_mean_of_their_tokens_in_the_file(rescale: bool) -> None:
+    options = EncoderOptions(word_vector_size=3, rescale_word_vectors=rescale)
+    names = ("Harry Potter", "Harry", "Digimon Harry", "Bleach")
+    network = Network(4, 5, options, len(names))
+    assert network.prefixes is not None
+    generator = np.random.default_rng(0)
+    vectors = WordVectors(
+        generator.normal(size=(6, 3)).astype(np.float32),
+        np.array([False, True, True, False, True, True]),
+        {name: generator.normal(size=3).astype(np.float32) for name in ("Harry", "Potter")},
+    )
+    random = network.prefixes.weight[3].detach().clone()
+    network.start_with(vectors, names)
+    spread = float(torch.from_numpy(vectors.vectors[vectors.known]).std())
+    scale = 0.1 / spread if rescale else 1.0
+    harry, potter = (torch.from_numpy(vectors.more[name]) for name in ("Harry", "Potter"))
+    expected = torch.stack([(harry + potter) / 2, harry, harry]) * scale
+    close(network.prefixes.weight[:3], expected)
+    close(network.prefixes.weight[3], random * (scale * spread / 0.1), 1e-5)  # not in the file
+    close(network.no_topic, network.prefixes.weight.mean(0))
+    known = network.word_vectors.weight[torch.from_numpy(vectors.known)]
+    close(known, torch.from_numpy(vectors.vectors[vectors.known]) * scale)
+    assert (network.word_vectors.weight[PADDING] == 0).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -222,17 +223,37 @@ def test_a_rare_token_is_unknown_but_keeps_its_first_characters() -> None:
     "topics",
     [[0, 1, 2], [2, 2, 2], [-1, -1, -1], [1, -1, 0], [-1, 0, 0], [0, 2, -1]],
 )
-def test_topics_bring_their_tokens_and_hidden_ones_none(topics: list[int]) -> None:
-    corpus = DeviceCorpus(packed_corpus(), EVERYTHING, NARROW, CPU)
+def test_topics_bring_their_prefixes_and_hidden_ones_none(topics: list[int]) -> None:
+    packed = packed_corpus()
+    own, of_words = " ".join(packed.topics[0]), packed.topics[1]  # topic 2 has none
+    assert packed.topics == TOPICS
+    vocabulary = replace(EVERYTHING, prefixes=(own, "nothing", *of_words))
+    expected = [[0], list(range(2, 2 + len(of_words))), vocabulary.prefix_rows(TOPICS[2])]
+    corpus = DeviceCorpus(packed, vocabulary, NARROW, CPU)
     documents = np.array([0, 1, 2])
     table = spread_windows(corpus.lengths[documents], NARROW)
     batch = corpus.batch(documents, table, np.array(topics, dtype=np.int32))
-    found: list[list[str]] = [[], [], []]
-    for id, document in zip(
-        batch.topic_words.tolist(), batch.topic_documents.tolist(), strict=True
-    ):
-        found[document].append(word(EVERYTHING, id))
-    assert found == [TOPICS[topic] if topic != UNKNOWN_LABEL else [] for topic in topics]
+    found: list[list[int]] = [[], [], []]
+    for row, document in zip(batch.prefixes.tolist(), batch.prefix_documents.tolist(), strict=True):
+        found[document].append(row)
+    assert found == [expected[topic] if topic != UNKNOWN_LABEL else [] for topic in topics]
+
+
+@pytest.mark.parametrize(
+    ("topic", "rows"),
+    [
+        (["Harry", "Potter"], [1]),
+        (["Harry", "Hole"], [0]),
+        (["Potter", "Harry"], [2, 0]),
+        (["Hole"], []),
+        ([], []),
+    ],
+)
+def test_a_topic_has_its_own_prefix_or_those_of_its_words(
+    topic: list[str], rows: list[int]
+) -> None:
+    vocabulary = Vocabulary((), (), prefixes=("Harry", "Harry Potter", "Potter"))
+    assert vocabulary.prefix_rows(topic) == rows
 
 
 def test_more_characters_than_a_short_integer_counts_keep_their_ids() -> None:
@@ -256,11 +277,11 @@ def test_a_prepared_corpus_can_be_read_into_batches(tmp_path: Path) -> None:
     prepare(find_sources(path), tmp_path / "corpus")
     packed = PackedCorpus.open(tmp_path / "corpus")
     vocabulary = Vocabulary(
-        tuple(packed.types), tuple(sorted(set("".join(packed.types)))), characters_per_token=15
+        tuple(packed.types), tuple(sorted(set("".join(packed.types)))), prefixes=("Numbers",)
     )
     corpus = DeviceCorpus(packed, vocabulary, WindowOptions(), CPU)
     batch = corpus.batch(
         np.array([0]), spread_windows(corpus.lengths, WindowOptions()), packed.labels.topic
     )
     assert window_strings(batch, vocabulary) == [["One", ",", "two", ",", "two", "."]]
-    assert [word(vocabulary, id) for id in batch.topic_words.tolist()] == ["Numbers"]
+    assert batch.prefixes.tolist() == [0]

@@ -35,7 +35,9 @@ OPTIONS = EncoderOptions(
     attention_size=7,
     lev_size=8,
 )
-VOCABULARY = Vocabulary(("the", "of", "and", ",", "he"), tuple("abcdefghij,é"), 6)
+VOCABULARY = Vocabulary(
+    ("the", "of", "and", ",", "he"), tuple("abcdefghij,é"), 6, ("the bad", "the", "jig", "zz he")
+)
 TYPES = [
     "the",
     "of",
@@ -54,7 +56,8 @@ TYPES = [
 
 def network_with(options: EncoderOptions, seed: int = 0) -> Network:
     torch.manual_seed(seed)
-    network = Network(len(VOCABULARY.token_types), len(VOCABULARY.characters), options)
+    sizes = len(VOCABULARY.token_types), len(VOCABULARY.characters)
+    network = Network(*sizes, options, len(VOCABULARY.prefixes))
     with torch.no_grad():  # larger than at the start, so that the gates are driven to their ends
         for name, value in network.named_parameters():
             if "weight_ih" in name:
@@ -90,8 +93,9 @@ def by_torch(
     ):
         for place in range(count):
             rows[at, place] = types.index(documents[document][start + place])
-    words = [token for topic in topics for token in topic]
-    owners = [at for at, topic in enumerate(topics) for _ in topic]
+    of_topics = [VOCABULARY.prefix_rows(topic) for topic in topics]
+    prefixes = [row for rows in of_topics for row in rows]
+    owners = [at for at, rows in enumerate(of_topics) for _ in rows]
     batch = Batch(
         type_words=torch.from_numpy(VOCABULARY.token_ids(types)).long(),
         type_characters=torch.from_numpy(VOCABULARY.character_ids(types)).long(),
@@ -99,8 +103,8 @@ def by_torch(
         token_counts=torch.from_numpy(table.counts),
         window_documents=torch.from_numpy(table.documents),
         window_positions=torch.from_numpy(table.positions),
-        topic_words=torch.from_numpy(VOCABULARY.token_ids(words)).long(),
-        topic_documents=torch.tensor(owners, dtype=torch.long),
+        prefixes=torch.tensor(prefixes, dtype=torch.long),
+        prefix_documents=torch.tensor(owners, dtype=torch.long),
         shape=(len(documents), int(table.positions.max()) + 1),
     )
     with torch.no_grad():

@@ -30,6 +30,7 @@ from adhominem.paper.uncertainty import (
     undecidable,
 )
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels
+from adhominem.text.normalisation import Normaliser
 from adhominem.training.train import train_files
 
 LOSS = LossOptions(
@@ -227,7 +228,8 @@ SETTINGS = [
 
 @pytest.fixture(scope="session")
 def config() -> Config:
-    return preset("pan21").with_settings(SETTINGS)
+    as_prepared = f"data.normaliser.steps={json.dumps(Normaliser().steps)}"
+    return preset("pan21").with_settings([*SETTINGS, as_prepared])
 
 
 @pytest.fixture(scope="session")

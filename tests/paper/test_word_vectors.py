@@ -36,6 +36,20 @@ WORDS = {"the": [1.0, 2.0], "café": [3.0, -4.5], "’s": [0.25, 1e-3], "zebra":
 VOCABULARY = Vocabulary(("’s", "the", "unheard", "café"), ())
 
 
+def test_further_words_are_read_along_but_do_not_count_for_the_unknown(tmp_path: Path) -> None:
+    path = written(tmp_path / "words.vec", b"the 1 2\nharry 5 6\nPotter 7 8\n")
+    more = ["Harry", "Potter", "Digimon", "the"]
+    result = read_word_vectors(path, VOCABULARY, 2, more)
+    assert {name: vector.tolist() for name, vector in result.more.items()} == {
+        "Harry": [5, 6],
+        "Potter": [7, 8],
+        "the": [1, 2],
+    }
+    alone = read_word_vectors(path, VOCABULARY, 2)
+    np.testing.assert_array_equal(result.vectors, alone.vectors)
+    np.testing.assert_array_equal(result.known, alone.known)
+
+
 def text(words: Mapping[str, list[float]], header: bool = True, end: str = "\n") -> bytes:
     lines = [f"{len(words)} {len(next(iter(words.values())))}"] if header else []
     lines += [" ".join([word, *map(str, values)]) for word, values in words.items()]

@@ -16,7 +16,7 @@ from adhominem.errors import OptionError
 from adhominem.text.normalisation import STEPS, Normaliser
 
 normalise = Normaliser()
-ALL = tuple(STEPS)
+ALL = normalise.steps
 some_steps = st.lists(st.sampled_from(ALL), unique=True).map(lambda names: Normaliser((*names,)))
 
 WRAPPED = (
@@ -63,12 +63,13 @@ def test_each_step_removes_its_traces_of_the_source(step: str, text: str, expect
 
 @pytest.mark.parametrize(("step", "text", "expected"), CHANGES)
 def test_each_step_can_be_switched_off_on_its_own(step: str, text: str, expected: str) -> None:
-    others = Normaliser(tuple(name for name in STEPS if name != step))
+    others = Normaliser.without([step])
     assert others(text) == text
 
 
 def test_every_step_has_a_case_above() -> None:
-    assert {step for step, _, _ in CHANGES} == set(STEPS)
+    assert {step for step, _, _ in CHANGES} == set(ALL)
+    assert set(STEPS) - set(ALL) == {"contractions"}  # below
 
 
 def test_unknown_steps_are_named_with_the_known_ones() -> None:
@@ -324,3 +325,19 @@ def test_spans_of_the_normalised_text_become_spans_of_the_original() -> None:
     assert aligned.text == 'so... "yes"'
     spans = aligned.original_spans(np.array([[0, 2], [2, 5], [6, 11], [0, 11]]))
     assert [text[a:b] for a, b in spans] == ["so", "…", "“yes”", "so_\u200b… “yes”"]
+
+
+@pytest.mark.parametrize(
+    ("text", "parted"),
+    [
+        ("There's no they're.", "There 's no they 're."),
+        ("DON'T! I’d say we'll", "DO N'T! I ’d say we 'll"),
+        ("o'clock, rock'n'roll, 'tis, dogs', 'twas 's", None),
+        ("I'verily can'ton", None),
+    ],
+)
+def test_contractions_are_parted_from_their_words_where_that_is_chosen(
+    text: str, parted: str | None
+) -> None:
+    assert normalise(text).replace("'", "’") == text.replace("'", "’")
+    assert Normaliser(("contractions",))(text) == (parted or text)

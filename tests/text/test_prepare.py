@@ -30,7 +30,7 @@ from adhominem.text.normalisation import Normaliser
 from adhominem.text.prepare import prepare, prepare_pairs
 from adhominem.text.readers import find_sources
 from adhominem.text.tokenizer import Tokenizer
-from adhominem.text.vocabulary import NO_TOPIC, Vocabulary, prefix_tokens
+from adhominem.text.vocabulary import Vocabulary, prefix_tokens
 
 LONG = "http://example.org/" + "very/" * 20
 ROWS = [
@@ -103,9 +103,8 @@ def test_labels_and_ids_are_those_of_the_documents(folder: Path) -> None:
 def test_prefixes_are_the_tokens_of_the_topics(folder: Path) -> None:
     corpus = PackedCorpus.open(folder)
     assert corpus.labels.topic_names == ["Pokémon Red", "Cats"]
-    for topic, name in enumerate(corpus.labels.topic_names):
-        assert strings(corpus, corpus.prefix(topic)) == prefix_tokens(name, Tokenizer())
-    assert len(corpus.prefix(NO_TOPIC)) == 0
+    names = corpus.labels.topic_names
+    assert corpus.topics == [prefix_tokens(name, Tokenizer()) for name in names]
 
 
 def test_types_that_only_a_topic_uses_count_nothing(folder: Path) -> None:

@@ -290,3 +290,27 @@ def test_whatever_else_is_raised_stays_what_it_is(error: BaseException) -> None:
     stopped._split = Raising(error)  # type: ignore[assignment]
     with pytest.raises(type(error)):
         stopped.tokens("a text.")
+
+
+def test_parted_contractions_are_tokens_with_their_place_in_the_text() -> None:
+    tokenizer = Tokenizer(Normaliser(("contractions",)))
+    text = "There's no 'tis; they’re, don't  'quoted'"
+    found = tokenizer.tokenize(text)
+    expected = [
+        "There",
+        "'s",
+        "no",
+        "'tis",
+        ";",
+        "they",
+        "’re",
+        ",",
+        "do",
+        "n't",
+        "'",
+        "quoted",
+        "'",
+    ]
+    assert found.tokens == expected
+    assert [text[begin:end] for begin, end in found.spans.tolist()] == expected
+    assert Tokenizer().tokens("There's they’re") == ["There's", "they're"]

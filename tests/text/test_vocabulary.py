@@ -223,6 +223,12 @@ def test_windows_are_spread_evenly(tokens: int, sizes: WindowOptions) -> None:
 long_and_short = st.lists(st.integers(1, 200), max_size=20)
 
 
+def test_the_first_windows_are_taken_where_they_are_not_to_be_spread() -> None:
+    sizes = WindowOptions(hop=25, overlap=4, max_windows=3, spread=False)
+    assert spread_starts(10_000, sizes).tolist() == [0, 25, 50]
+    assert spread_starts(40, sizes).tolist() == [0, 25]
+
+
 @given(long_and_short, options, st.integers(0, 99))
 def test_crops_lie_inside_and_what_fits_is_read_from_the_beginning(
     tokens: list[int], sizes: WindowOptions, seed: int

@@ -21,6 +21,7 @@ import adhominem
 from adhominem import Config, load, prepare, train
 from adhominem.errors import CheckpointError, DivergedError, MissingExtraError, OptionError
 from adhominem.model.folder import read_models, read_scores
+from adhominem.model.member import Model
 from adhominem.training import train_network as member
 from adhominem.training.train import open_inputs
 
@@ -52,6 +53,29 @@ def test_every_file_can_be_read_by_whom_the_umask_lets(small_run: SmallRun) -> N
     os.umask(umask)
     files = [path for path in small_run.folder.iterdir() if path.is_file()]
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o666 & ~umask}
+
+
+def test_each_training_topic_has_a_prefix_and_others_have_those_of_their_words(
+    small_data: SmallData, small_config: Config, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    words = {name: rng.normal(size=6).round(4) for name in ("cats", "and", "dogs", "of", "bleach")}
+    lines = (" ".join([name, *map(str, vector)]) for name, vector in words.items())
+    (tmp_path / "words.vec").write_text("\n".join(lines), "utf-8")
+    settings = ("training.epochs=1", f"encoder.word_vectors={tmp_path / 'words.vec'}")
+    config = small_config.with_settings([*settings, "encoder.rescale_word_vectors=false"])
+    (model,) = train(small_data.corpus, {}, tmp_path / "model", config=config, device="cpu")
+    assert isinstance(model, Model)
+    # The words of topics that are in the file; Bleach is a word of no topic.
+    assert model.vocabulary.prefixes == ("cats and dogs", "ships", "and", "cats", "dogs")
+    rows = model.weights["network.prefixes.weight"]
+    np.testing.assert_array_equal(rows[2:], np.float32([words[n] for n in ("and", "cats", "dogs")]))
+    mean = np.mean([words[name] for name in ("cats", "and", "dogs")], axis=0)
+    assert 0 < np.abs(rows[0] - mean).max() < 0.2  # it has been learnt from there
+    topics = [[], ["Bleach"], ["cats"], ["cats", "and", "dogs"], ["ships"], ["Sea", "dogs"]]
+    levs = model.encoder().encode([["a", "b"]] * len(topics), topics)
+    assert (levs[0] == levs[1]).all()  # nothing is known of it
+    assert len(np.unique(levs[1:], axis=0)) == len(topics) - 1
 
 
 def test_the_log_has_a_line_an_epoch_with_losses_scores_entropies_and_rate(
@@ -399,15 +423,17 @@ def test_inputs_that_cannot_work_are_refused(
     with pytest.raises(OptionError, match="members is 0"):
         train(corpus, {}, output, members=0)
     with pytest.raises(OptionError, match="'dev' is not a pair set"):
-        train(corpus, {"dev": corpus}, output)
+        train(corpus, {"dev": corpus}, output, config=small_config)
     same = replace(pairs, same_author=np.ones_like(pairs.same_author))
     with pytest.raises(OptionError, match="only one class of pairs"):
-        train(corpus, {"dev": same}, output)
+        train(corpus, {"dev": same}, output, config=small_config)
     quotes_only = small_config.with_setting('data.normaliser.steps=["quotes"]')
     with pytest.raises(OptionError, match="other normalisation steps"):
         train(corpus, {}, output, config=quotes_only)
+    with pytest.raises(OptionError, match="Prepare it again with the --preset that you train"):
+        train(corpus, {}, output)  # the paper's network reads texts as they are
     with pytest.raises(OptionError, match="the device is 'tpu'; expected cpu, cuda or auto"):
-        train(corpus, {}, output, device="tpu")
+        train(corpus, {}, output, config=small_config, device="tpu")
     with pytest.raises(OptionError, match="1 training documents make no pair"):
         train(one_text, {}, output, config=small_config, device="cpu")
     (tmp_path / "file").write_text("mine")
@@ -417,7 +443,7 @@ def test_inputs_that_cannot_work_are_refused(
 
 
 def test_training_texts_of_a_dev_set_are_refused_with_the_first_of_them(
-    small_data: SmallData, tmp_path: Path
+    small_data: SmallData, small_config: Config, tmp_path: Path
 ) -> None:
     (pairs,) = small_data.dev.values()
     lines = (small_data.pairs / "pairs.jsonl").read_text().splitlines()[:4]
@@ -432,7 +458,7 @@ def test_training_texts_of_a_dev_set_are_refused_with_the_first_of_them(
         rf"the first are {first}\. Split .*adhominem split PAIRS -o split --by pairs"
     )
     with pytest.raises(OptionError, match=message):
-        train(leaking, {"dev": pairs}, tmp_path / "model")
+        train(leaking, {"dev": pairs}, tmp_path / "model", config=small_config)
     assert {path.name for path in tmp_path.iterdir()} == {"texts.jsonl", "corpus"}
 
 

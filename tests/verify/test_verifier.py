@@ -59,6 +59,7 @@ def test_the_scores_are_those_that_training_saw(small_run: SmallRun, verifier: V
         len(words.characters),
         small_run.config.encoder,
         small_run.config.loss,
+        len(words.prefixes),
     )
     model.load_state_dict(
         {name: torch.from_numpy(value.copy()) for name, value in small_run.model.weights.items()}
