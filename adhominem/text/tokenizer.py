@@ -25,7 +25,7 @@ _ABBREVIATIONS = (
     "St Jr Sr Esq Bros Inc Ltd Co Corp vs etc viz cf ibid seq approx Ph.D"
 )
 _LETTERS = r"[^\W_]"  # letters and digits, no underscore
-# Scripts without spaces between words, and what a token of each is: about as long as a word elsewhere.
+# Scripts without spaces between words. A token is about as long as a word elsewhere.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _SPACED = rf"[\w\p{{M}}&&[^{_UNSPACED}]]"
 _PICTURE = r"[\x{2600}-\x{27bf}\x{1f300}-\x{1faff}]"
