@@ -1,14 +1,14 @@
 """The types of arrays, named by their contents; shapes are given where they are used.
 
-LEVs have a special type, `Levs`. A profile has a number for each of many thousands of n-grams, most
-of which are zero for a text: only the others are stored, sent and multiplied.
+LEVs have a special type, `Levs`. A profile has a number for each of many thousands of n-grams; for
+one text most are zero, and only the others are stored, sent and multiplied.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self, TypeVar, cast
 
@@ -335,41 +335,3 @@ def in_columns(levs: AnyLevs, members: Sequence[tuple[int, bool]]) -> tuple[list
 def is_finite(rows: Rows) -> bool:
     """Whether all numbers of some rows are finite."""
     return bool(np.isfinite(rows.packed.values if isinstance(rows, SparseRows) else rows).all())
-
-
-class PairRows:
-    """A dataclass whose arrays, and those of nested dataclasses, have a row for each pair."""
-
-    def __getitem__(self, chosen: slice | npt.NDArray[Any]) -> Self:
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
-        return type(self)(**{name: _chosen(getattr(self, name), chosen) for name in names})
-
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """The concatenated pairs of several records, padded with zeros for missing texts."""
-        if len(parts) == 1:
-            return parts[0]
-        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-        return cls(**{name: _in_a_row([getattr(part, name) for part in parts]) for name in names})
-
-
-def _chosen(value: Any, rows: slice | npt.NDArray[Any]) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_chosen(one, rows) for one in value)
-    return value[rows] if isinstance(value, np.ndarray | PairRows) else value
-
-
-def _in_a_row(values: Sequence[Any]) -> Any:
-    """The concatenated arrays of several records; other values are equal in all."""
-    first = values[0]
-    if isinstance(first, tuple):
-        return tuple(_in_a_row(column) for column in zip(*values, strict=True))
-    if isinstance(first, PairRows):
-        return type(first).joined(values)
-    if not isinstance(first, np.ndarray):
-        return first
-    shape = np.max([array.shape for array in values], axis=0)[1:]
-    widths = [[(0, 0), *((0, n) for n in shape - array.shape[1:])] for array in values]
-    return np.concatenate(
-        [np.pad(array, w) if np.any(w) else array for array, w in zip(values, widths, strict=True)]
-    )

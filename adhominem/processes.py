@@ -80,6 +80,24 @@ def worker_pool(
         yield pool
 
 
+@contextmanager
+def helpers(count: int, function: Callable[..., object], *arguments: Any) -> Iterator[None]:
+    """A context in which as many processes call the function; they end with it, or with this one.
+
+    A script that uses it must keep its calls under `if __name__ == "__main__":`.
+    """
+    started = [_Process(target=_start_worker, args=(function, *arguments)) for _ in range(count)]
+    try:
+        for process in started:
+            process.start()
+        yield
+    finally:
+        for process in started:
+            if process.pid is not None:
+                process.terminate()
+                process.join()
+
+
 def _start_worker(start: Callable[..., object] | None, *arguments: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends this worker
     Thread(target=_end_with_parent, daemon=True).start()

@@ -26,7 +26,8 @@ own, so they always get the best one in hindsight.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,12 +39,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import adhominem
 from adhominem.arrays import FloatArray, IntArray, Levs
-from adhominem.evaluation.pan import macro_f1
-from adhominem.questions.rank.evidence import NONE, TextPool, answers
+from adhominem.questions.rank.evidence import TextPool, answers
 from adhominem.score.population import FEWEST
 from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
-from adhominem.text.pan import read_attribution_problems
 from adhominem.text.readers import read_pairs
 
 CANDIDATES = (5, 10, 20)
@@ -182,11 +181,21 @@ def cosines(rows: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def f1(truth: Sequence[int], predicted: IntArray) -> float:
-    """PAN's official measure."""
-    named = [
-        [NONE if number < 0 else str(number) for number in side] for side in (truth, predicted)
-    ]
-    return macro_f1(named[0], named[1], NONE)
+    """PAN's official measure of 2019: the mean F1 of each author of a disputed text.
+
+    A text by none of the candidates that is given to one counts against that one.
+    """
+    right, given = np.array(truth), np.asarray(predicted)
+    return float(
+        np.mean(
+            [
+                2
+                * ((right == at) & (given == at)).sum()
+                / ((right == at).sum() + (given == at).sum())
+                for at in set(truth) - {-1}
+            ]
+        )
+    )
 
 
 def accuracy(truth: Sequence[int], best: IntArray) -> float:
@@ -221,6 +230,29 @@ def row(texts: TextSet, problem: AttributionProblem) -> list[float]:
     return figures
 
 
+def pan_problems(folder: Path) -> Iterator[tuple[str, dict[str, list[Document]], list[Document]]]:
+    """PAN 2018's problems: the name, each candidate's texts, the disputed texts with authors."""
+    for place in sorted(file.parent for file in folder.glob("*/problem-info.json")):
+        info, truth = (
+            json.loads((place / name).read_text("utf-8"))
+            for name in ("problem-info.json", "ground-truth.json")
+        )
+        names = [row["author-name"] for row in info["candidate-authors"]]
+        candidates = {
+            name: [
+                Document(text=file.read_text("utf-8"), author=name)
+                for file in sorted((place / name).glob("*.txt"))
+            ]
+            for name in names
+        }
+        author_of = {row["unknown-text"]: row["true-author"] for row in truth["ground_truth"]}
+        disputed = [
+            Document(text=(place / info["unknown-folder"] / name).read_text("utf-8"), author=author)
+            for name, author in sorted(author_of.items())
+        ]
+        yield place.name, candidates, disputed
+
+
 def dev_texts(folder: Path) -> list[Document]:
     """The distinct texts of known authors in a dev set, of the authors with most texts."""
     texts = {
@@ -253,17 +285,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
          "Delta accuracy", "3-grams macro-F1", "3-grams accuracy")  # fmt: skip
     print("|---" * 10 + "|")
     sets: dict[str, tuple[TextSet, list[int]]] = {}
-    for problem in read_attribution_problems(given.corpora / "attribution" / "pan18"):
-        assert problem.truth is not None
-        documents = [text for texts in problem.candidates.values() for text in texts]
+    for problem, candidates, unknown in pan_problems(given.corpora / "attribution" / "pan18"):
+        documents = [text for texts in candidates.values() for text in texts]
         count = len(documents)
-        authors = [problem.truth[text.id] for text in problem.unknown]
-        documents += [
-            Document(text=text.text, author=author)
-            for text, author in zip(problem.unknown, authors, strict=True)
-        ]
-        texts = TextSet(problem.name, documents, verifier.encode(documents), verifier.scorer)
-        names = list(problem.candidates)
+        authors = [text.author for text in unknown]
+        documents += unknown
+        texts = TextSet(problem, documents, verifier.encode(documents), verifier.scorer)
+        names = list(candidates)
         known = [np.flatnonzero(texts.authors[:count] == name) for name in names]
         disputed = list(range(count, len(documents)))
         closed = AttributionProblem(known, disputed, [names.index(author) for author in authors])
@@ -275,8 +303,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for best in ways
             for value in (f1(closed.truth, best), accuracy(closed.truth, best))
         ]
-        show(problem.name, len(names), len(known[0]), len(disputed), *cells)
-        sets[problem.name] = texts, disputed
+        show(problem, len(names), len(known[0]), len(disputed), *cells)
+        sets[problem] = texts, disputed
 
     print()
     show("open set", "candidates", "known", "problems", *COLUMNS)

@@ -31,7 +31,7 @@ from unseen import group_of
 import adhominem
 from adhominem import Document
 from adhominem.arrays import FloatArray, IntArray, Levs
-from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.evaluation.measures import cllr
 from adhominem.evaluation.pan import ClusterMeasures, measure_clusters
 from adhominem.questions.cluster.cluster import PRIOR, merge_texts
 from adhominem.score.population import Population

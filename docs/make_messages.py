@@ -61,7 +61,7 @@ class Message:
 
 
 def words(node: ast.expr) -> str | None:
-    """A text as it is written, with what is filled in between braces; None if it is no text."""
+    """A text as it is written, with what is filled in between braces; None if it is not text."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):

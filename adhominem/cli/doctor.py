@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
 import sys
-import tempfile
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
@@ -35,8 +32,6 @@ EXTRAS = {  # what each adds
     "docs": "building the documentation",
 }
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?([^;]*)(?:;.*extra == ['\"](\w+)['\"])?")
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-_FEW_BYTES = 100 << 20  # left for temporary files
 _SAMPLE = "It was late, and nobody had come; so we shut the door, put out the lamp, and waited. "
 
 
@@ -65,9 +60,9 @@ class ModelState:
     """A model that was loaded to compare two short texts; `problem` is empty if that worked."""
 
     name: str
-    sha256: str
-    calibrated: bool
-    problem: str
+    sha256: str = ""
+    calibrated: bool = False
+    problem: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,14 +76,9 @@ class Checkup:
     libraries: tuple[Library, ...]  # that AdHominem cannot do without
     extras: tuple[ExtraState, ...]
     models: tuple[ModelState, ...]
-    default_model: str
     devices: tuple[str, ...]  # for --device
     cores: int
-    threads: dict[str, str]  # environment variables that limit the threads of a product
     compiled: dict[str, bool]  # the parts in C, and whether they run
-    kernel: str  # their state in a sentence
-    scratch: str  # where temporary files go. There is no cache
-    scratch_free_bytes: int
     problems: tuple[str, ...]  # each with its remedy; with any of them, the installation is broken
 
 
@@ -124,25 +114,17 @@ def _lines(checkup: Checkup) -> Iterator[tuple[str, str]]:
     yield "Python", f"{checkup.python} on {checkup.platform}"
     yield "libraries", ", ".join(f"{one.name} {one.version or '-'}" for one in checkup.libraries)
     for model in checkup.models:
-        default = ", used unless you name another" if model.name == checkup.default_model else ""
         state = "calibrated" if model.calibrated else "not calibrated"
         works = f"works, {state}, SHA-256 {model.sha256}"
-        yield "model", f"{model.name}: {'broken' if model.problem else works}{default}"
-    yield "devices", ", ".join(checkup.devices)
-    limits = ", ".join(f"{name}={value}" for name, value in checkup.threads.items())
-    yield "cores", f"{checkup.cores}{f' ({limits})' if limits else ''}"
-    yield "C", checkup.kernel
-    free = f"{checkup.scratch_free_bytes / 1e9:,.1f} GB free"
-    yield "disk", f"temporary files go to {checkup.scratch} ({free}); nothing is cached"
-    yield (
-        "installed",
-        ", ".join(one.name for one in checkup.extras if not one.missing) or "no extra",
-    )
-    missing = [extra for extra in checkup.extras if extra.missing]
-    for extra in missing:
-        yield "missing", f"{extra.name}: {extra.adds}; lacks {', '.join(extra.missing)}"
-    if missing:
-        yield "to add one", missing[0].install
+        yield "model", f"{model.name}: {'broken' if model.problem else works}"
+    yield "devices", f"{', '.join(checkup.devices)}; {checkup.cores} cores"
+    yield "C", what_runs()
+    present = [extra.name for extra in checkup.extras if not extra.missing]
+    yield "installed", ", ".join(present) or "no extra"
+    for extra in checkup.extras:
+        if extra.missing:
+            lacks = f"lacks {', '.join(extra.missing)}; {extra.install}"
+            yield "missing", f"{extra.name}: {extra.adds}; {lacks}"
     for problem in checkup.problems:
         yield "PROBLEM", problem
     if not checkup.problems:
@@ -154,10 +136,10 @@ def examine(model: str | Path | None = None) -> Checkup:
 
     A missing extra is not reported as a problem: not everybody needs it.
     """
-    required = dict(_required())
-    libraries = required.pop("", ())
+    required = _required()
+    libraries = required.get("", [])
     problems = [*_library_problems(libraries)]
-    default, models = "", list[ModelState]()
+    models = list[ModelState]()
     try:
         from adhominem.model.folder import DEFAULT_MODEL, shipped_models
 
@@ -167,22 +149,13 @@ def examine(model: str | Path | None = None) -> Checkup:
     except ImportError as error:  # even NumPy may be missing, and this must say so
         problems.append(f"AdHominem cannot be loaded ({error}); install it again")
     devices, device_problem = _devices()
-    scratch = tempfile.gettempdir()
-    free = shutil.disk_usage(scratch).free
     problems += [f"the model {state.name}: {state.problem}" for state in models if state.problem]
-    if device_problem:
-        problems.append(device_problem)
-    if free < _FEW_BYTES:
-        problems.append(
-            f"only {free >> 20:,} MB are free in {scratch}, where temporary files go; make room, "
-            "or set TMPDIR to another folder"
-        )
     return Checkup(
         version=adhominem.__version__,
         folder=str(Path(__file__).parents[1]),
         python=f"{platform.python_version()} ({sys.executable})",
         platform=platform.platform(),
-        libraries=libraries,
+        libraries=tuple(libraries),
         extras=tuple(
             ExtraState(
                 name=name,
@@ -193,48 +166,27 @@ def examine(model: str | Path | None = None) -> Checkup:
             for name, adds in EXTRAS.items()
         ),
         models=tuple(models),
-        default_model=default,
         devices=devices,
         cores=cores(),
-        threads={name: os.environ[name] for name in _THREADS if name in os.environ},
         compiled=parts_in_c(),
-        kernel=what_runs(),
-        scratch=scratch,
-        scratch_free_bytes=free,
-        problems=tuple(problems),
+        problems=(*problems, *([device_problem] if device_problem else [])),
     )
 
 
-def _required() -> Iterator[tuple[str, tuple[Library, ...]]]:
-    """The libraries that each extra requires, by the extra's name; '' is the core."""
+def _required() -> dict[str, list[Library]]:
+    """The libraries that each extra requires, by the extra's name; "" is the core."""
     by_extra: dict[str, list[Library]] = {}
-    for line in _requirements():
-        match = _REQUIREMENT.match(line)
-        if match is not None and match[1] != "adhominem":
-            name, requirement = match[1], match[2].strip()
-            version = _installed(name)
-            fits = version is not None and _fits(version, requirement)
-            library = Library(name=name, requirement=requirement, version=version, fits=fits)
-            by_extra.setdefault(match[3] or "", []).append(library)
-    return ((name, tuple(libraries)) for name, libraries in by_extra.items())
-
-
-def _requirements() -> list[str]:
-    """The package's requirements, like `numpy>=1.26`, and `torch>=2.8; extra == "train"`.
-
-    In a clone, pyproject.toml may be newer than the metadata noted at installation.
-    """
-    file = Path(__file__).parents[2] / "pyproject.toml"
-    if not file.is_file():
-        try:
-            return metadata.requires("adhominem") or []
-        except metadata.PackageNotFoundError:
-            return []
-    project = tomllib.loads(file.read_text("utf-8"))["project"]
-    lines: list[str] = list(project["dependencies"])
-    for extra, libraries in project["optional-dependencies"].items():
-        lines += (f'{line}; extra == "{extra}"' for line in libraries)
-    return lines
+    try:
+        lines = metadata.requires("adhominem") or []
+    except metadata.PackageNotFoundError:
+        lines = []
+    for match in filter(None, map(_REQUIREMENT.match, lines)):
+        name, requirement = match[1], match[2].strip()
+        version = _installed(name)
+        fits = version is not None and _fits(version, requirement)
+        library = Library(name=name, requirement=requirement, version=version, fits=fits)
+        by_extra.setdefault(match[3] or "", []).append(library)
+    return by_extra
 
 
 def _installed(name: str) -> str | None:
@@ -254,7 +206,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(digits) for digits in re.findall(r"\d+", version.partition("+")[0]))
 
 
-def _library_problems(libraries: tuple[Library, ...]) -> Iterator[str]:
+def _library_problems(libraries: list[Library]) -> Iterator[str]:
     if not libraries:
         yield "AdHominem's requirements are unknown: it is not installed; run pip install"
     for library in libraries:
@@ -274,14 +226,10 @@ def _try_model(name: str) -> ModelState:
     try:
         result = load(name).verify(_SAMPLE * 10, _SAMPLE * 9)
     except (AdHominemError, OSError) as error:
-        return ModelState(name=name, sha256="", calibrated=False, problem=str(error))
-    finite = isfinite(result.log10_bayes_factor)
-    return ModelState(
-        name=name,
-        sha256=result.model_sha256,
-        calibrated=result.lower_bound is not None,
-        problem="" if finite else "its Bayes factor is not finite",
-    )
+        return ModelState(name=name, problem=str(error))
+    calibrated = result.lower_bound is not None
+    problem = "" if isfinite(result.log10_bayes_factor) else "its Bayes factor is not finite"
+    return ModelState(name=name, sha256=result.model_sha256, calibrated=calibrated, problem=problem)
 
 
 def _devices() -> tuple[tuple[str, ...], str]:

@@ -332,11 +332,6 @@ def machine(
     "Seconds until a request is given up.",
     of=click.FloatRange(min=0, min_open=True),
 )
-@opt.number(
-    "--per-client",
-    128,
-    "Requests of one address at a time, of 256 in all. Behind a proxy, all have its address.",
-)
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 def serve(
     model: str,
@@ -344,7 +339,6 @@ def serve(
     index: str | None,
     max_bytes: int,
     timeout: float,
-    per_client: int,
     allow_host: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -364,10 +358,10 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise MissingExtraError(error.name or "fastapi", "serve", "adhominem serve") from None
-    from adhominem.web.limits import Limits
+    from adhominem.web.failures import Limits
     from adhominem.web.server import serve as serve_all
     from adhominem.web.service import Service
 
-    limits = Limits(bytes=max_bytes, seconds=timeout, per_client=per_client)
+    limits = Limits(bytes=max_bytes, seconds=timeout)
     service = Service.open(model, population, limits, index)
     serve_all(service, names=allow_host, say=complain, **options)

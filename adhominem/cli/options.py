@@ -39,9 +39,8 @@ class _Text(_NotEmpty, click.types.StringParamType):
 
 PATH, TEXT = _Path(path_type=Path), _Text()
 PRIOR = click.FloatRange(0, 1, min_open=True, max_open=True)
-DELTA = click.FloatRange(0, 0.5, max_open=True)
-DELTA_OR_AUTO = _DeltaOrAuto(0, 0.5, max_open=True)
 ONE_OR_MORE = click.IntRange(min=1)
+DELTA_OR_AUTO = _DeltaOrAuto(0, 0.5, max_open=True)
 Job = dict[str, Any]  # `skipped`, a list for what cannot be read, and `watch`, for the progress
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

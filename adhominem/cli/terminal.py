@@ -287,5 +287,20 @@ def training_bar(epochs: int, members: int) -> Iterator[Callable[[dict[str, Any]
         yield show
 
 
+@contextmanager
+def steps_bar() -> Iterator[Callable[[str, float, float | None], None]]:
+    """One bar for all steps of a long piece of work, and a line for each that has ended."""
+    console = Console(stderr=True, soft_wrap=True, emoji=False)
+    with _progress(console, *_COLUMNS["share"]) as bar:
+        task = bar.add_task("starting", total=1.0, rate="")
+
+        def show(name: str, share: float, seconds: float | None) -> None:
+            bar.update(task, description=name, completed=share)
+            if seconds is not None:
+                console.print(_printable(f"{name}: {seconds:,.1f} s"), markup=False)
+
+        yield show
+
+
 def _numbers(values: Mapping[str, float], between: str = ", ") -> str:
     return between.join(f"{name} {value:.3f}" for name, value in values.items())

@@ -2,7 +2,7 @@
 
 ROC and DET show how well a system tells the classes apart, over all thresholds; reliability and
 cross-entropy whether it means what it says. How far its Bayes factors mislead is in the Tippett
-plot (`render.tippett`). matplotlib is imported when the first figure is drawn.
+plot (`render.drawings`). matplotlib is imported when the first figure is drawn.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from adhominem.evaluation.figure_style import (
     svg_of,
     system_styles,
 )
-from adhominem.evaluation.likelihood_ratio import (
+from adhominem.evaluation.measures import (
     empirical_cross_entropy,
     equal_error_rate,
     reliability,

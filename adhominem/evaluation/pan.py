@@ -6,7 +6,6 @@ Those of verification take the answers (pairs,), in [0, 1] with 0.5 for no answe
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -206,27 +205,6 @@ def _cross_entropy(probability: FloatArray, same_author: BoolArray) -> float:
     complement = np.clip(1 - probability, 1e-300, 1)
     halves = [-np.log2(clipped[same_author]), -np.log2(complement[~same_author])]
     return float(np.mean([half.mean() for half in halves if len(half)]))
-
-
-def macro_f1(truth: Sequence[str], answers: Sequence[str], none: str) -> float:
-    """PAN's macro-F1 of 2019 for answers to "which of these, if any?", one for each text.
-
-    It is the mean of the F1 of each author of a disputed text. `none` is not such an author, but a
-    text by nobody that is attributed to an author counts against that author, and so does an
-    author's text that is attributed to nobody. An answer that names somebody who wrote none of the
-    texts counts as none. NaN if all texts are by nobody.
-    """
-    if len(truth) != len(answers):
-        raise OptionError(f"{len(answers)} answers for {len(truth)} texts; expected as many")
-    of_author = Counter(truth)
-    answered = Counter(answers)
-    right = Counter(true for true, answer in zip(truth, answers, strict=True) if true == answer)
-    scores = [
-        2 * right[author] / (of_author[author] + answered[author])
-        for author in of_author
-        if author != none
-    ]
-    return sum(scores) / len(scores) if scores else float("nan")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,7 @@ import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import InputError, OptionError
-from adhominem.evaluation.likelihood_ratio import measure_evidence
-from adhominem.evaluation.measures import Measure
+from adhominem.evaluation.measures import Measure, measure_evidence
 from adhominem.evaluation.pan import auc
 from adhominem.records import (
     SCHEMA,

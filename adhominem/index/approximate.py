@@ -25,13 +25,12 @@ from adhominem.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    PairRows,
     Rows,
 )
 from adhominem.index.engine import by_shard
 from adhominem.index.files import InFile, Stored
 from adhominem.score.decision import ensemble_log_bayes_factor
-from adhominem.score.genres import noise_of
+from adhominem.score.genres import PairRows, noise_of
 from adhominem.score.members import GenreMember, LayerMember
 from adhominem.score.population import Population
 from adhominem.score.products import MemberTexts, PopulationPart, products

@@ -25,7 +25,7 @@ from typing import Annotated
 
 import numpy as np
 
-from adhominem.arrays import Array32, FloatArray, IntArray, Levs, PairRows, joined
+from adhominem.arrays import Array32, FloatArray, IntArray, Levs, joined
 from adhominem.errors import IndexFolderError
 from adhominem.index.approximate import Points, PointTable
 from adhominem.index.codes import Coder, read_coder, read_codes
@@ -35,6 +35,7 @@ from adhominem.index.milvus import is_address, open_collection
 from adhominem.index.packing import PackedLevs, packed_and_back
 from adhominem.index.store import Store
 from adhominem.score.calibration import LogBayesFactors
+from adhominem.score.genres import PairRows
 from adhominem.score.population import Population
 from adhominem.verify.verifier import Verifier
 
@@ -58,6 +59,7 @@ _ROUNDS = 3  # further searches, where hits share passages with the text searche
 _PAIRS_AT_ONCE = 400  # that the model scores in a thread
 _MISSED = 0.002  # share of the hits that may be missed
 _TAIL_OF_RESTS = 0.02  # share of them that the tail is judged by
+_ROUNDING = 1e-9  # nats
 _GOES_ON = 0.25  # times as many as the later half holds are expected of what is left, at least
 _LEFT = 1_024  # candidates that stand for all that are left
 
@@ -324,11 +326,13 @@ class Chance(Stored):
 
         It is also said by what they were measured: "searches" or "pairs".
         """
+        # A pair of texts that was searched for from its other side differs by rounding.
+        least = log_bayes_factor - _ROUNDING
         # Where the last hit of each search is weaker, no more would come.
-        if len(self.trials) and (self.trials[:, -1] < log_bayes_factor).all():
-            a_search = float((self.trials >= log_bayes_factor).sum(axis=1).mean())
+        if len(self.trials) and (self.trials[:, -1] < least).all():
+            a_search = float((self.trials >= least).sum(axis=1).mean())
             return a_search * texts / self.texts, "searches"
-        share = float((self.pairs >= log_bayes_factor).mean()) if len(self.pairs) else 0.0
+        share = float((self.pairs >= least).mean()) if len(self.pairs) else 0.0
         return share * texts, "pairs"
 
 

@@ -13,7 +13,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import chdir, closing, contextmanager, redirect_stdout, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from threading import current_thread
@@ -84,8 +84,8 @@ class RayEngine:
         self._running: dict[Any, ShardTask] = {}  # by their tasks
 
     def begin(self, documents: Sequence[Document]) -> ShardTask:
-        """Start to encode texts, of which nothing leaves that does not matter."""
-        texts = [Document(id=text.id, topic=text.topic, text=text.text) for text in documents]
+        """Start to encode texts; only what matters of them is sent."""
+        texts = [replace(text, author="", work="") for text in documents]
         self._waiting.append(shard := ShardTask(texts))
         self._start()
         return shard

@@ -60,9 +60,11 @@ class Run:
         """
         kept = verifier.kept
         left = [text for text in documents if text.text not in self._without]
-        new = list(
-            {(text.text, text.topic): text for text in left if kept.lev(text) is None}.values()
-        )
+        known = {
+            (text.text, text.topic): (text, lev)
+            for text, lev in zip(left, kept.levs_of(left), strict=True)
+        }
+        new = [text for text, lev in known.values() if lev is None]
         good, levs = list[Document](), Levs(())
         if new:
             encode = self.encode or encoder_of(verifier)
@@ -73,7 +75,7 @@ class Run:
             return good, levs
         on_documents(len(left) - len(new))
         fresh = {(text.text, text.topic): levs[at : at + 1] for at, text in enumerate(good)}
-        rows = [(text, fresh.get((text.text, text.topic), kept.lev(text))) for text in left]
+        rows = [(text, fresh.get(key := (text.text, text.topic), known[key][1])) for text in left]
         there = [(text, lev) for text, lev in rows if lev is not None]
         return [text for text, _ in there], joined([Levs(()), *(lev for _, lev in there)])
 

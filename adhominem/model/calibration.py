@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import Array32, BoolArray, PairRows
+from adhominem.arrays import Array32, BoolArray
 from adhominem.model.files import ModelFiles, check_shapes, reading
 from adhominem.model.folder import (
     CALIBRATION_FORMAT,
@@ -35,6 +35,7 @@ from adhominem.model.layout import CALIBRATION, CARD, VALIDATION
 from adhominem.model.writing import replace_files
 from adhominem.records import from_json, to_json
 from adhominem.score.calibration import POPULATION, TEXTS, Calibration
+from adhominem.score.genres import PairRows
 
 _OTHER_GENRE = "\n"  # any genre without cases: no name has line ends
 _TYPES = {

@@ -18,8 +18,7 @@ from adhominem.model.layout import ModelFile
 from adhominem.model.member import AnyModel, read_description, read_measured, read_model
 from adhominem.records import from_json
 from adhominem.score.calibration import Calibration
-from adhominem.score.machine import MachineLook
-from adhominem.score.prose import Prose
+from adhominem.score.prose import MachineLook, Prose
 from adhominem.text.files import path_of, real_path
 
 DEFAULT_MODEL = "general-en"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from adhominem.arrays import Array32, FloatArray, IntArray
+from adhominem.arrays import Array32, FloatArray
 from adhominem.errors import MissingExtraError, ModelError, OptionError
 from adhominem.model import layout
 from adhominem.model.files import (
@@ -150,22 +150,6 @@ class Member:
         """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
         topics = [self.topic(document) for document in documents]
         return self.encoder.encode_numbered(tokens, topics)
-
-    def vary(
-        self,
-        document: Document,
-        tokens: list[str],
-        starts: IntArray,
-        times: IntArray,
-        attention: NetworkOutput | None = None,
-    ) -> Array32:
-        """The LEVs (variants, lev_size) of a document's variants: see `Runtime.vary`.
-
-        With the document's `attention`, a network need not read its windows again.
-        """
-        if isinstance(self.encoder, Runtime):
-            return self.encoder.vary(tokens, self.topic(document), starts, times, attention)
-        return self.encoder.vary(tokens, starts, times)
 
     def attend(self, document: Document, tokens: list[str]) -> NetworkOutput | None:
         """The LEV of a document and the network's attention to it; None without a network."""

@@ -24,8 +24,7 @@ from adhominem.ngrams.table import NgramTable
 from adhominem.paper.config import Config
 from adhominem.records import strict_json, with_schema
 from adhominem.score.genres import Genres
-from adhominem.score.machine import MachineLook
-from adhominem.score.prose import Prose
+from adhominem.score.prose import MachineLook, Prose
 from adhominem.text.files import real_path
 from adhominem.text.normalisation import Normaliser
 from adhominem.text.tokenizer import token_pattern

@@ -81,13 +81,6 @@ class NgramEncoder:
         """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
         return np.asarray(self._alone.encode(texts)[0])
 
-    def vary(self, tokens: Sequence[str], starts: IntArray, times: IntArray) -> Array32:
-        """The LEVs (variants, lev_size) of a document with passages left out or repeated.
-
-        See `NgramVariants`.
-        """
-        return NgramVariants(self, tokens, starts).levs(times)
-
     @property
     def is_profile(self) -> bool:
         """Whether this is a profile, with dimensions instead of a projection."""
@@ -97,26 +90,6 @@ class NgramEncoder:
         """Whether each of these n-grams (columns,) of a profile has its dimension to itself."""
         times = np.bincount(self.dimension, minlength=self.lev_size)
         return np.asarray(times[self.dimension[columns]] == 1)
-
-    def values(self, tokens: Sequence[str]) -> tuple[FloatArray, FloatArray]:
-        """The values (columns,) of n-grams in a document's LEV, and those of single occurrences.
-
-        The LEV is the sum of the n-grams' rows, each multiplied by its value.
-        """
-        parts = self.parts(len(tokens))
-        values, units = np.zeros(len(self.weights)), np.zeros(len(self.weights))
-        for begin, end in parts:
-            counts = self.counter.count(tokens[begin:end])
-            columns = np.flatnonzero(counts > 0)  # of booleans, for which it is fast
-            weighed, lengths = self.weighed(columns, counts[None, columns])
-            values[columns] += weighed[0] / len(parts)
-            for channel, length in zip(self.table.channels, lengths[0].tolist(), strict=True):
-                if counts[channel].any():
-                    unit = self.weights[channel].astype(np.float64) / length
-                else:  # alone in its channel
-                    unit = np.float64(1 / np.sqrt(len(self.table.channels)))
-                units[channel] += unit / len(parts)
-        return values, units
 
     def project_back(self, columns: IntArray, lev: FloatArray) -> FloatArray:
         """The products (columns,) of the n-grams' rows with a LEV (lev_size,)."""
@@ -376,6 +349,33 @@ class NgramVariants:
             # Floats are exact here, and NumPy's products of integers are slow.
             counts = cells.reshape(shape).astype(np.float32)
             self._parts.append(_PassageCounts(inside, columns, counts))
+
+    def values(self) -> tuple[FloatArray, FloatArray]:
+        """The values (columns,) of n-grams in the text's LEV, and those of single occurrences.
+
+        The LEV is the sum of the n-grams' rows, each multiplied by its value.
+        """
+        weights, channels = self._encoder.weights, self._encoder.table.channels
+        values, units = np.zeros(len(weights)), np.zeros(len(weights))
+        for part in self._parts:
+            weighed, lengths = self._encoder.weighed(part.columns, part.counts.sum(axis=0)[None])
+            values[part.columns] += weighed[0] / self.parts
+            firsts = np.searchsorted(part.columns, [channel.start for channel in channels])
+            occurs = np.diff(firsts, append=len(part.columns)) > 0
+            for channel, length, is_there in zip(
+                channels, lengths[0].tolist(), occurs, strict=True
+            ):
+                if is_there:
+                    unit = weights[channel].astype(np.float64) / length
+                else:  # alone in its channel
+                    unit = np.float64(1 / np.sqrt(len(channels)))
+                units[channel] += unit / self.parts
+        return values, units
+
+    @property
+    def parts(self) -> int:
+        """The number of parts in which the text is read."""
+        return len(self._parts)
 
     def levs(self, times: IntArray) -> Array32:
         """The LEVs (variants, lev_size); `times` (variants, passages) repeats the passages.

@@ -8,11 +8,11 @@ to a sample of its shingles: those with small hashes. Every text is sampled by t
 share of one text's sample that is also in another's estimates how much of the first text the other
 contains. It is a share of the shorter text: an excerpt is a duplicate of its book.
 
-*Passages* are quotations, boilerplate, a text pasted twice. Copied text is no evidence of who wrote
-the rest, but makes texts look alike. So before texts are compared, a passage that both sides have
-is removed from both, and one that a text or a side repeats counts once. Passages are recognised by
-shingles of 64 letters, about fifteen words, each beginning with a word. Texts by different people
-hardly ever have one in common by chance: in 22 genres, 1 pair in 800 did.
+*Passages* are quotations, boilerplate, a text pasted twice. Copied text is not evidence of who
+wrote the rest, but makes texts look alike. So before texts are compared, a passage that both sides
+have is removed from both, and one that a text or a side repeats counts once. Passages are
+recognised by shingles of 64 letters, about fifteen words, each beginning with a word. Texts by
+different people hardly ever have one in common by chance: in 22 genres, 1 pair in 800 did.
 
 Many short pieces have the same effect as a few long passages. If a fourteenth of a text also occurs
 in those of another author in pieces of at least 16 letters, three or four words, these are removed,
@@ -80,15 +80,17 @@ class Duplicate:
     share: float
 
 
-def fingerprint(text: str, *, whole: bool = False) -> Fingerprint:
-    """The fingerprint of a text; `whole` finds only texts with the same letters, and is faster."""
-    letters = _letters(text)
-    if whole:
-        return Fingerprint(digest_of(letters), _NO_SAMPLE)
+def fingerprints(texts: Sequence[str], *, whole: bool = False) -> list[Fingerprint]:
+    """The fingerprint of each text; `whole` finds only texts with the same letters, and faster."""
+    letters = [_letters(text) for text in texts]
+    samples = [_NO_SAMPLE if whole else _sample(of_text) for of_text in letters]
+    return list(map(Fingerprint, map(digest_of, letters), samples))
+
+
+def _sample(letters: bytes) -> npt.NDArray[np.uint32]:
     hashes = shingle_hashes(np.frombuffer(letters, np.uint8), _COPIED) >> np.uint64(32)
     # With counts, NumPy need not load its masked arrays.
-    sample, _ = np.unique(hashes[hashes < _SAMPLED].astype(np.uint32), return_counts=True)
-    return Fingerprint(digest_of(letters), sample)
+    return np.unique(hashes[hashes < _SAMPLED].astype(np.uint32), return_counts=True)[0]
 
 
 def _letters(text: str) -> bytes:

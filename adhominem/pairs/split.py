@@ -25,7 +25,7 @@ import numpy as np
 from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.pairs.cases import pair_writer
-from adhominem.pairs.passages import Duplicate, Fingerprint, find_duplicates, fingerprint
+from adhominem.pairs.passages import Duplicate, Fingerprint, find_duplicates, fingerprints
 from adhominem.paper.sampling import draw_epoch
 from adhominem.records import OneOf, Options, Seed, Share, Within, with_schema
 from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
@@ -130,7 +130,7 @@ class _Survey:
         self.ids.append(document.id)
         self.words.append(len(document.text.split()))
         self.digests.append(digest_of(json.dumps(asdict(document), sort_keys=True)))
-        self.fingerprints.append(fingerprint(document.text, whole=whole))
+        self.fingerprints += fingerprints([document.text], whole=whole)
 
     def add_pair(self, pair: Pair, corpus: str) -> None:
         """Add both documents of pair i, as 2i and 2i + 1; only whole copies of them will count."""
@@ -239,7 +239,7 @@ def shared_texts(corpora: Corpora, others: Corpora, *, watch: Watch = unwatched)
         with reading(corpora, "comparing texts", watch) as sources:
             for source in sources:
                 for text in source.documents(author_required=False, labelled=False, skipped=[]):
-                    yield fingerprint(text.text, whole=True).exact, text.id
+                    yield fingerprints([text.text], whole=True)[0].exact, text.id
 
     known = {exact for exact, _ in hashes(corpora)}
     return [id for exact, id in hashes(others) if exact in known]

@@ -86,7 +86,7 @@ class DeviceRuntime(Runtime):
             *_, windows, attention = self._run_windows(texts, topics, table)
             return windows.cpu().numpy(), attention.cpu().numpy()
 
-    def _document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
+    def document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
         documents = np.repeat(np.arange(len(lengths)), lengths)
         positions = np.arange(len(documents)) - (np.cumsum(lengths) - lengths)[documents]
         with _exact():

@@ -167,50 +167,23 @@ class Runtime:
             levs[rows] = self._attend(texts.chosen(rows), [topics[n] for n in rows]).levs
         return levs
 
-    def vary(
-        self,
-        tokens: Sequence[str],
-        topic: Sequence[str],
-        starts: IntArray,
-        times: IntArray,
-        attention: NetworkOutput | None = None,
-    ) -> Array32:
-        """The LEVs (variants, lev_size) of a document with passages left out or repeated.
-
-        Passages begin at the tokens `starts` (passages,); `times` (variants, passages) is how often
-        each occurs. All ones is the document itself; no variant may be empty.
-
-        If the passages are those of the document's windows, windows are only left out of the input
-        of the second BiLSTM, and the first BiLSTM runs once: `attention` is the result of `attend`
-        for this document alone, if available.
-        """
-        table = spread_windows(np.array([len(tokens)]), self._windows)
-        if not np.array_equal(starts, table.starts):
-            variants = spliced(tokens, starts, times)
-            return self.encode(variants, [topic] * len(variants))
-        if attention is None:
-            vectors, _ = self._window_vectors(Numbered.of([tokens]), [topic], table)
-        else:
-            vectors = attention.window_vectors
-        levs = np.zeros((len(times), self.lev_size), dtype=np.float32)
-        lengths = times.sum(axis=1)
-        order = np.argsort(-lengths, kind="stable")  # the longest first
-        for at in range(0, len(order), _VARIANTS_AT_ONCE):
-            chosen = order[at : at + _VARIANTS_AT_ONCE]
-            rows = np.concatenate([np.repeat(np.arange(len(vectors)), times[n]) for n in chosen])
-            levs[chosen] = self._document_vectors(vectors[rows], lengths[chosen])[0]
-        return levs
-
     def attend(
         self, documents: Sequence[Sequence[str]], topics: Sequence[Sequence[str]]
     ) -> NetworkOutput:
         """The LEVs of a few documents, the longest first, with the attention."""
         return self._attend(Numbered.of(documents), topics)
 
+    def windows_of(
+        self, tokens: Sequence[str], topic: Sequence[str]
+    ) -> tuple[WindowTable, Array32]:
+        """The windows of one document, and their vectors (windows, size)."""
+        table = spread_windows(np.array([len(tokens)]), self._windows)
+        return table, self._window_vectors(Numbered.of([tokens]), [topic], table)[0]
+
     def _attend(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> NetworkOutput:
         table = spread_windows(texts.lengths, self._windows)
         vectors, attention = self._window_vectors(texts, topics, table)
-        levs, window_attention = self._document_vectors(vectors, np.bincount(table.documents))
+        levs, window_attention = self.document_vectors(vectors, np.bincount(table.documents))
         return NetworkOutput(levs, table, vectors, attention, window_attention)
 
     def _window_vectors(
@@ -243,7 +216,7 @@ class Runtime:
                 list(pool.map(run, pieces))
         return vectors, attention
 
-    def _document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
+    def document_vectors(self, windows: Array32, lengths: IntArray) -> tuple[Array32, Array32]:
         """LEVs (documents, lev_size) and attention (documents, windows), most windows first."""
         lstm = self._pool_windows
         inputs = self._times_window_weight(windows) + lstm.bias
@@ -255,6 +228,51 @@ class Runtime:
             Sequences(tables=(first, second), rows=rows, lengths=lengths)
         )
         return np.tanh(self._times_lev_weight(documents) + self._lev_bias), attention
+
+
+class NetworkVariants:
+    """The variants of one document for a network, with passages left out or repeated.
+
+    If the passages are those of the document's windows, windows are only left out of the input of
+    the second BiLSTM, and the first BiLSTM runs once.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        tokens: Sequence[str],
+        topic: Sequence[str],
+        starts: IntArray,
+        attention: NetworkOutput | None = None,
+    ) -> None:
+        """Passages begin at the tokens `starts` (passages,).
+
+        `attention` is the result of `attend` for this document alone, if available.
+        """
+        self._runtime, self._tokens, self._topic, self._starts = runtime, tokens, topic, starts
+        if attention is None:
+            windows, vectors = runtime.windows_of(tokens, topic)
+        else:
+            windows, vectors = attention.windows, attention.window_vectors
+        self._vectors = vectors if np.array_equal(starts, windows.starts) else None
+
+    def levs(self, times: IntArray) -> Array32:
+        """The LEVs (variants, lev_size); `times` (variants, passages) repeats the passages.
+
+        All ones is the document itself; no variant may be empty.
+        """
+        if self._vectors is None:
+            variants = spliced(self._tokens, self._starts, times)
+            return self._runtime.encode(variants, [self._topic] * len(variants))
+        levs = np.zeros((len(times), self._runtime.lev_size), dtype=np.float32)
+        lengths = times.sum(axis=1)
+        order = np.argsort(-lengths, kind="stable")  # the longest first
+        every = np.arange(len(self._vectors))
+        for at in range(0, len(order), _VARIANTS_AT_ONCE):
+            chosen = order[at : at + _VARIANTS_AT_ONCE]
+            rows = np.concatenate([np.repeat(every, times[n]) for n in chosen])
+            levs[chosen] = self._runtime.document_vectors(self._vectors[rows], lengths[chosen])[0]
+        return levs
 
 
 def spliced(tokens: Sequence[str], starts: IntArray, times: IntArray) -> list[list[str]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from adhominem.errors import OptionError
 
 if TYPE_CHECKING:
     from adhominem.questions.question import Question
@@ -39,6 +41,20 @@ QUESTIONS = {
 
 def question_of(name: str) -> type[Question]:
     """The question of this command, whose module is loaded now."""
+    if name not in QUESTIONS:
+        raise OptionError(f"there is no question '{name}'; expected {', '.join(QUESTIONS)}")
     folder, _, of_class = QUESTIONS[name][0].partition(".")
     question: type[Question] = getattr(import_module(f"adhominem.questions.{folder}.ask"), of_class)
     return question
+
+
+def answer(question: str, **options: Any) -> Any:
+    """The answer to the question of a command, on files.
+
+    Options are the texts of the question, its settings, an `output` and a `model`, as the command
+    takes them: `answer("rank", disputed="letter.txt", candidates="candidates", prior_none=0.2)`.
+    Things that cannot be read are appended to `skipped`, a list; without it, the first is raised.
+    """
+    from adhominem.questions.question import answer_files
+
+    return answer_files(question_of(question), **options)

@@ -18,7 +18,7 @@ import numpy as np
 from adhominem.arrays import Levs
 from adhominem.errors import InputError
 from adhominem.jobs.run import Run
-from adhominem.pairs.passages import find_duplicates, fingerprint, without_shared
+from adhominem.pairs.passages import find_duplicates, fingerprints, without_shared
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, with_text
 from adhominem.text.files import Document
@@ -113,7 +113,7 @@ def too_few(
 
 
 def without_texts(names: Sequence[str]) -> Iterator[Caution]:
-    """What is said of candidates of whom there is no text."""
+    """The caution about candidates without a usable text."""
     if names:
         yield caution(
             "no_texts",
@@ -133,7 +133,7 @@ def _copies(
         text.id if text.id.startswith(f"{name}/") else f"{text.id} ({name})" for name, text in known
     ]
     documents = [*(exhibit.document for exhibit in disputed), *(text for _, text in known)]
-    prints = [fingerprint(document.text) for document in documents]
+    prints = fingerprints([document.text for document in documents])
     repeated, left_out = set[int](), set[int]()
     of_disputed, of_two, of_one = list[str](), list[str](), list[str]()
     for pair in find_duplicates(prints, _COPIED):
@@ -286,7 +286,7 @@ def foreign_texts(verifier: Verifier, documents: Sequence[Document]) -> Iterator
 def cautions_of_others(
     disputed: Sequence[Document], levs: Levs, obstacles: Sequence[Caution | None]
 ) -> Iterator[Caution]:
-    """Of disputed texts that are ranked by themselves, beside the first: short ones, no prose."""
+    """The cautions about disputed texts after the first, where each is ranked by itself."""
     if not len(levs):
         return
     tokens = np.exp(levs[:, -1].astype(np.float64))  # (texts,)
@@ -374,11 +374,11 @@ def candidates_by_genre(
 
 def mostly_foreign(verifier: Verifier, candidates: Mapping[str, Sequence[Document]]) -> list[str]:
     """The candidates most of whose texts are not what the model was made for."""
-    return [
-        name
-        for name, documents in _looked_at(candidates, _MOST_CHECKED)
-        if verifier.no_statement_on(documents).mean() >= _MOSTLY
-    ]
+    looked_at = dict(_looked_at(candidates, _MOST_CHECKED))
+    foreign = verifier.no_statement_on([text for texts in looked_at.values() for text in texts])
+    left = iter(foreign.tolist())
+    shares = {name: np.mean([*islice(left, len(texts))]) for name, texts in looked_at.items()}
+    return [name for name, share in shares.items() if share >= _MOSTLY]
 
 
 def _looked_at(

@@ -18,7 +18,7 @@ from itertools import groupby, pairwise
 from markupsafe import Markup
 
 from adhominem.render import layout, summary
-from adhominem.render.gauge import gauge
+from adhominem.render.drawings import gauge
 from adhominem.render.templates import asset, markup, render, render_page, verbatim
 from adhominem.verify.explanation import ExplainedText, Explanation
 

@@ -219,7 +219,7 @@ def window_maps(
 
 
 def _window(text: str, window: AttendedWindow, windows: int) -> ShownPassage:
-    """One of so many windows: the prefix and the tokens, with a space between two."""
+    """One window of several: the prefix and the tokens, with a space between two."""
     even = 1 + len(window.tokens)  # a network has a prefix even if it knows no topics
     tokens = [
         (" ".join(text[token.start : token.end].split()), token.attention * even)

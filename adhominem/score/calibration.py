@@ -16,9 +16,10 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray, PairRows
+from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray
 from adhominem.errors import ModelError
 from adhominem.records import NotNegative, Within
+from adhominem.score.genres import PairRows
 from adhominem.score.three_level import Evidence, ThreeLevelParameters
 
 _LARGEST = 1e30  # no log Bayes factor comes near; much larger numbers end as infinite

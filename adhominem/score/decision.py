@@ -60,7 +60,7 @@ def ensemble_log_bayes_factor(members: Sequence[npt.ArrayLike]) -> FloatArray:
 def same_author_by_distance(distance: npt.ArrayLike, threshold: float) -> FloatArray:
     """Answers (pairs,) by the squared distance: tau / (tau + d) for the threshold tau.
 
-    Above 0.5 for distances below tau, from 1 for equal LEVs towards 0. They are no probabilities.
+    Above 0.5 for distances below tau, from 1 for equal LEVs towards 0. They are not probabilities.
     """
     return np.asarray(threshold / (threshold + np.asarray(distance, dtype=np.float64)))
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import BoolArray, FloatArray, PairRows
+from adhominem.arrays import BoolArray, FloatArray
 from adhominem.score.calibration import Conditions, Scores, Weights
 from adhominem.score.decision import probability_same_author
-from adhominem.score.genres import PairGeometry
+from adhominem.score.genres import PairGeometry, PairRows
 from adhominem.score.members import GenreMember, MemberScorer
 from adhominem.score.three_level import (
     Evidence,

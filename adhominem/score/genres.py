@@ -7,13 +7,14 @@ its scalar products with other texts in all others: see `PairGeometry`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import AnyFloats, BoolArray, FloatArray, PairRows
+from adhominem.arrays import AnyFloats, BoolArray, FloatArray
 from adhominem.score.products import Cohort, PairProducts
 
 USUAL_TOKENS = 650.0
@@ -26,6 +27,44 @@ _FEWEST_GROUPED = 20  # texts: smaller sets easily seem to fall into two groups
 _SMALLEST_GROUP = 0.1  # share of the texts
 _CLEAR_GAP = 4.0  # between two groups, in standard deviations inside them
 _FAR = 1.1  # multiple of the genres' distance from the middle of all
+
+
+class PairRows:
+    """A dataclass whose arrays, and those of nested dataclasses, have a row for each pair."""
+
+    def __getitem__(self, chosen: slice | npt.NDArray[Any]) -> Self:
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        return type(self)(**{name: _chosen(getattr(self, name), chosen) for name in names})
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The concatenated pairs of several records, padded with zeros for missing texts."""
+        if len(parts) == 1:
+            return parts[0]
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        return cls(**{name: _in_a_row([getattr(part, name) for part in parts]) for name in names})
+
+
+def _chosen(value: Any, rows: slice | npt.NDArray[Any]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_chosen(one, rows) for one in value)
+    return value[rows] if isinstance(value, np.ndarray | PairRows) else value
+
+
+def _in_a_row(values: Sequence[Any]) -> Any:
+    """The concatenated arrays of several records; other values are equal in all."""
+    first = values[0]
+    if isinstance(first, tuple):
+        return tuple(_in_a_row(column) for column in zip(*values, strict=True))
+    if isinstance(first, PairRows):
+        return type(first).joined(values)
+    if not isinstance(first, np.ndarray):
+        return first
+    shape = np.max([array.shape for array in values], axis=0)[1:]
+    widths = [[(0, 0), *((0, n) for n in shape - array.shape[1:])] for array in values]
+    return np.concatenate(
+        [np.pad(array, w) if np.any(w) else array for array, w in zip(values, widths, strict=True)]
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

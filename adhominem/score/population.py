@@ -11,7 +11,7 @@ import numpy as np
 
 from adhominem.arrays import AnyLevs, FloatArray, IntArray, Levs, Rows, SparseRows
 from adhominem.errors import OptionError
-from adhominem.pairs.passages import Fingerprint, Hashes, fingerprint
+from adhominem.pairs.passages import Fingerprint, Hashes, fingerprints
 from adhominem.score.genres import Group
 from adhominem.score.products import column_means
 from adhominem.text.files import Document
@@ -78,7 +78,7 @@ class Population:
             np.concatenate([column_means(part) for part in parts]),
             levs[kept].copy(),
             tuple(PopulationText.of(text, at) for at, text in enumerate(chosen, start=1)),
-            tuple(fingerprint(t if isinstance(t, str) else t.text) for t in chosen),
+            tuple(fingerprints([t if isinstance(t, str) else t.text for t in chosen])),
         )
 
     @property

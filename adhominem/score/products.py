@@ -92,7 +92,7 @@ class MemberTexts:
 
 
 def _check_finite(lengths: FloatArray) -> None:
-    """Raise an OptionError if LEVs with these squared lengths (texts,) are no numbers."""
+    """Raise an OptionError if LEVs with these squared lengths (texts,) are not finite."""
     if not np.isfinite(lengths).all():
         raise OptionError("a LEV is not finite; expected numbers: encode its text again")
 
@@ -229,7 +229,9 @@ class PairProducts:
         if isinstance(rows, SparseRows):  # each text is multiplied only once
             distinct, which = rows.distinct
             rows, numbers = distinct.packed, np.where(present, which[numbers], -1)
-        lengths = squares(rows)
+            lengths = rows.squares
+        else:
+            lengths = squares(rows)
         _check_finite(lengths)
         to_mean, to_cohort = np.zeros((len(lengths), 1)), np.zeros((len(lengths), 0))
         if population is not None:

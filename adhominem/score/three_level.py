@@ -30,9 +30,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adhominem.arrays import BoolArray, FloatArray, PairRows
+from adhominem.arrays import BoolArray, FloatArray
 from adhominem.records import NotNegative, Positive
-from adhominem.score.genres import PairGeometry
+from adhominem.score.genres import PairGeometry, PairRows
 
 _LEAST = 1e-8  # variance, squared length
 

@@ -68,6 +68,7 @@ class Document:
     topic: str = ""
     work: str = ""
     id: str = ""
+    language: str = ""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -1,4 +1,4 @@
-"""PAN's formats: pairs (2020, 2021), problem folders (2013-15), attribution problems (2018, 2019).
+"""PAN's formats: pairs (2020, 2021), problem folders (2013-15).
 
 Readers yield what they could read and, in place of the rest, its error: the caller
 decides whether to stop or to go on.
@@ -22,10 +22,8 @@ from adhominem.text.files import (
     bare_suffix,
     counting_bytes,
     digest_of,
-    path_of,
     readable,
     readable_name,
-    real_path,
     visible_files,
 )
 from adhominem.text.streams import (
@@ -34,7 +32,6 @@ from adhominem.text.streams import (
     made_of_rows,
     read_json_lines,
     read_text,
-    stop_or_skip,
 )
 
 
@@ -145,7 +142,7 @@ def pair_rows(
         return
     truth = (truth or find_truth(path)) if labelled else None
     labels: Truths = {}
-    with counting_bytes(lambda count: None):  # a truth is no part of the texts
+    with counting_bytes(lambda count: None):  # a truth is not one of the texts
         truths = list(read_truth(truth)) if truth else []
     for item in truths:
         if isinstance(item, InputError):
@@ -351,94 +348,4 @@ def _json(file: Path) -> Any:
         return parsed_json(read_text(file))
     except ValueError as error:
         problem = f"not JSON ({error}); expected an object, as PAN's files have it"
-        raise BrokenLineError(problem, file) from None
-
-
-# Attribution, 2018 and 2019:
-#
-# collection-info.json                    the problems, with their languages; may be missing
-# problem00001/problem-info.json          the candidates, and the folder of the unknown texts
-# problem00001/candidate00001/known*.txt
-# problem00001/unknown/unknown*.txt
-# problem00001/ground-truth.json          who wrote them; "<UNK>": none of the candidates
-
-_PROBLEM, _TRUTH = "problem-info.json", "ground-truth.json"
-
-
-@dataclass(frozen=True, kw_only=True)
-class AttributionProblem:
-    """An attribution problem: unknown texts, and candidates with their known texts."""
-
-    name: str
-    candidates: dict[str, list[Document]]  # in the order of the problem; a list may be empty
-    unknown: list[Document]  # named by their files
-    truth: dict[str, str] | None  # the author of each unknown text; None if missing
-
-
-def read_attribution_problems(
-    path: str | Path, *, skipped: list[InputError] | None = None
-) -> Iterator[AttributionProblem]:
-    """The problems of a collection, or the one problem in a folder.
-
-    The error for a text that cannot be read is raised, or goes to `skipped`, if given.
-    """
-    place = path_of(path)
-    if not os.path.isdir(place):
-        raise NotFoundError("there is no such folder; look at the name and the place", place)
-    folders = sorted(file.parent for file in place.glob(f"*/{_PROBLEM}"))
-    if os.path.isfile(place / _PROBLEM):
-        folders = [place]
-    if not folders:
-        problem = "no attribution problem of PAN 2018 or 2019 here; expected folders with a"
-        raise NotFoundError(f"{problem} {_PROBLEM}", place)
-    for folder in folders:
-        yield _attribution_problem(folder, skipped)
-
-
-def _attribution_problem(folder: Path, skipped: list[InputError] | None) -> AttributionProblem:
-    info_file = folder / _PROBLEM
-    info = _json(info_file)
-    try:
-        names = [str(row["author-name"]) for row in info["candidate-authors"]]
-        unknown = str(info.get("unknown-folder", "unknown"))
-    except (KeyError, TypeError, AttributeError):
-        raise BrokenLineError(
-            "the candidates are missing; expected "
-            '{"candidate-authors": [{"author-name": ...}], "unknown-folder": ...}',
-            info_file,
-        ) from None
-    for name in (*names, unknown):
-        _check_inside(name, info_file)
-    texts_of = {
-        name: list(stop_or_skip(_texts(folder / place, name), skipped))
-        for place, name in [*zip(names, names, strict=True), (unknown, "")]
-    }
-    return AttributionProblem(
-        name=readable_name(real_path(folder).name),
-        unknown=texts_of.pop(""),
-        candidates=texts_of,
-        truth=_true_authors(folder / _TRUTH),
-    )
-
-
-def _texts(folder: Path, author: str) -> Iterator[Document | InputError]:
-    if not os.path.isdir(folder):
-        yield NotFoundError("there is no such folder; expected one for each problem", folder)
-        return
-    for file in visible_files(folder, (".txt",)):
-        name = readable_name(file.name)
-        try:
-            yield read_document(file, author=author, id=f"{author}/{name}" if author else name)
-        except InputError as error:
-            yield error
-
-
-def _true_authors(file: Path) -> dict[str, str] | None:
-    if not os.path.isfile(file):
-        return None
-    try:
-        rows = _json(file)["ground_truth"]
-        return {str(row["unknown-text"]): str(row["true-author"]) for row in rows}
-    except (KeyError, TypeError):
-        problem = 'expected {"ground_truth": [{"unknown-text": ..., "true-author": ...}]}'
         raise BrokenLineError(problem, file) from None

@@ -47,7 +47,6 @@ from adhominem.text.readers import (
     Source,
     Watch,
     check_names,
-    find_sources,
     read_pairs,
     reading,
     unwatched,
@@ -87,12 +86,12 @@ def prepare_pairs(
     normaliser: Normaliser | None = None,
     jobs: int = 1,
     skipped: list[InputError] | None = None,
+    watch: Watch = unwatched,
 ) -> PackedCorpus:
     """Pack a pair set with its truth: documents 2i and 2i + 1 are the i-th pair.
 
     A pair is left out if either of its texts cannot be used.
     """
-    (source,) = find_sources(path)
     normaliser = normaliser or Normaliser()
     same_author: list[bool] = []
 
@@ -112,7 +111,8 @@ def prepare_pairs(
             yield pair.first
             yield pair.second
 
-    return _pack([(source, documents())], Path(output), normaliser, jobs, None, same_author)
+    with reading([path], "preparing", watch) as (source,):
+        return _pack([(source, documents())], Path(output), normaliser, jobs, None, same_author)
 
 
 def _invisible(document: Document, source: Source) -> EmptyTextError:

@@ -7,6 +7,7 @@ and misspellings. The rules run in the `tokenizers` library.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +26,7 @@ _ABBREVIATIONS = (
     "St Jr Sr Esq Bros Inc Ltd Co Corp vs etc viz cf ibid seq approx Ph.D"
 )
 _LETTERS = r"[^\W_]"  # letters and digits, no underscore
-# Scripts without spaces between words. A token is about as long as a word elsewhere.
+# Scripts without spaces between words; a token of them is about as long as a word elsewhere.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _SPACED = rf"[\w\p{{M}}&&[^{_UNSPACED}]]"
 _PICTURE = r"[\x{2600}-\x{27bf}\x{1f300}-\x{1faff}]"
@@ -183,8 +184,10 @@ class Tokenizer:
 # A run of one character is shortened before the rules get it: they backtrack through it character
 # by character, and give up after some millions. No rule counts beyond 64 (of an address, before its
 # @), so deep inside a longer run all characters are in one token, or each is its own token,
-# whatever the length.
+# whatever the length. In scripts without spaces, tokens have two to four characters: there, nothing
+# is shortened, as nothing backtracks.
 
+_NOT_SHORTENED = re.compile(r"CJK|IDEOGRAPHIC|KANGXI|HANGZHOU|THAI|LAO|KHMER|MYANMAR")  # in names
 Cut = tuple[int, int]  # place in a shortened chunk, and number of characters left out
 
 
@@ -198,6 +201,8 @@ def _shorten_runs(chunk: str) -> tuple[str, list[Cut]]:
     cuts: list[Cut] = []
     last = length = 0
     for begin, excess in zip(begins[long].tolist(), excesses[long].tolist(), strict=True):
+        if _NOT_SHORTENED.search(unicodedata.name(chunk[begin], "")):
+            continue
         middle = begin + _LONGEST_RUN // 2
         pieces.append(chunk[last:middle])
         length += middle - last

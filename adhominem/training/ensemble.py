@@ -43,12 +43,14 @@ def make_ensemble(
     *,
     corpus: PackedCorpus | str | Path | None = None,
     about: str | Path = "",
+    delta: float | None = None,
     watch: Watch = unwatched,
 ) -> Ensemble:
     """Copy the members, folders of models or names of shipped ones, into one folder.
 
     With the training `corpus`, or its folder, the genres are fitted to each member. `about` is the
-    beginning of the model card; a Path is read as a file with this text.
+    beginning of the model card; a Path is read as a file with this text. `delta` is that of the
+    non-answers, if it was found on dev.
     """
     if isinstance(about, Path):
         about = read_text(about)
@@ -85,7 +87,7 @@ def make_ensemble(
         for name, of_member in zip(names, authors, strict=True):
             if of_member is not None and of_member != shared:
                 (folder / name / AUTHORS.name).write_text(of_member, "utf-8")
-        write_ensemble(folder, names, {}, ensemble_card(names, {}, about))
+        write_ensemble(folder, names, {}, ensemble_card(names, {}, about), delta)
     return Ensemble(output, tuple(names))
 
 

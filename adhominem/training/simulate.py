@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs, PairRows
+from adhominem.arrays import BoolArray, FloatArray, IntArray, Levs
 from adhominem.errors import AdHominemWarning, InputError, OptionError
 from adhominem.jobs.workers import Encode, encode_documents
 from adhominem.model.calibration import Validation
 from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
 from adhominem.score.calibration import Conditions
 from adhominem.score.fitting import Cases
-from adhominem.score.genres import PairGeometry
+from adhominem.score.genres import PairGeometry, PairRows
 from adhominem.score.members import GenreMember
 from adhominem.score.products import MemberTexts, PopulationPart
 from adhominem.score.scorer import Scorer

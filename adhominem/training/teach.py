@@ -21,9 +21,8 @@ from adhominem.model.files import ModelFiles
 from adhominem.model.folder import changeable_folder, member_folders, model_hash, read_calibration
 from adhominem.model.layout import CALIBRATION, STYLES
 from adhominem.model.writing import genres_file, replace_files, write_machine_look, write_prose
-from adhominem.score.machine import SHORTEST, MachineLook
 from adhominem.score.products import column_means
-from adhominem.score.prose import Prose, ProseSamples
+from adhominem.score.prose import SHORTEST, MachineLook, Prose, ProseSamples
 from adhominem.text.files import Document
 from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
 from adhominem.text.readers import check_names, find_sources, read_documents

@@ -8,7 +8,7 @@ from math import exp, fsum, log
 from typing import TYPE_CHECKING
 
 from adhominem.model.calibration import MisleadingRates
-from adhominem.pairs.passages import TakenOut, find_duplicates, fingerprint
+from adhominem.pairs.passages import TakenOut, find_duplicates, fingerprints
 from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.population import Population
 from adhominem.score.prose import Departure
@@ -253,7 +253,7 @@ def passages_taken_out(taken_out: TakenOut) -> Iterator[Caution]:
 def _shared_texts(sides: Sides) -> Iterator[Caution]:
     """The cautions about texts that occur on both sides or in each other, whole or in part."""
     texts = [text for side in sides for text in side]
-    prints = [fingerprint(text.exhibit.document.text) for text in texts]
+    prints = fingerprints([text.exhibit.document.text for text in texts])
     repeated: dict[bool, list[str]] = {}  # by whether they are on the first side
     for pair in find_duplicates(prints, _SHARED):
         both = f"{texts[pair.first].name} and {texts[pair.second].name}"
@@ -315,7 +315,7 @@ def _population_itself(population: Population, genre_names: Mapping[str, str]) -
 
 def _population_beside_texts(population: Population, sides: Sides) -> Iterator[Caution]:
     texts = [text for side in sides for text in side]
-    prints = [*population.prints, *(fingerprint(text.exhibit.document.text) for text in texts)]
+    prints = [*population.prints, *fingerprints([text.exhibit.document.text for text in texts])]
     inside = len(population.prints)
     compared: set[int] = set()
     copies: set[int] = set()  # indices of population texts

@@ -53,9 +53,9 @@ class Kept:
         self._levs: dict[tuple[str, str], Levs] = {}
         self._tokens: dict[tuple[Tokenizer, str], Tokens] = {}
 
-    def lev(self, document: Document) -> Levs | None:
-        """(1, lev_size): the LEV of a text, if it is kept."""
-        return self._levs.get((document.text, document.topic))
+    def levs_of(self, documents: Sequence[Document]) -> list[Levs | None]:
+        """The LEV (1, lev_size) of each text, if it is kept."""
+        return [self._levs.get((document.text, document.topic)) for document in documents]
 
     def keep(self, documents: Sequence[Document], levs: Levs) -> None:
         """Keep LEVs (documents, lev_size), as long as there is room for more."""
@@ -140,7 +140,7 @@ class EnsembleEncoder:
         numbers: dict[tuple[str, str], int] = {}  # of the different texts
         rows = [numbers.setdefault((text.text, text.topic), len(numbers)) for text in texts]
         firsts = np.unique(rows, return_index=True)[1].tolist()
-        there = {at: self.kept.lev(texts[at]) for at in firsts}
+        there = dict(zip(firsts, self.kept.levs_of([texts[at] for at in firsts]), strict=True))
         new = [at for at in firsts if there[at] is None]
         parts = [] if firsts else [self._encode([])]
         for part in batches([len(texts[at].text) for at in new]):

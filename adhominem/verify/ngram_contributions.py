@@ -26,8 +26,9 @@ import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.model.member import Member
-from adhominem.ngrams.encoder import NgramEncoder
+from adhominem.ngrams.encoder import NgramEncoder, NgramVariants
 from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, NgramTable
+from adhominem.paper.runtime import NetworkVariants
 from adhominem.score.contributions import ProductContribution
 from adhominem.verify.verification import ComparedSides, ComparedText
 
@@ -122,15 +123,19 @@ class NgramMember:
         self.member, self.encoder = member, member.encoder
         self.contribution = contribution
         self.table = self.encoder.counter.table
+        number = list(comparison.members).index(member)
         self.texts = [
-            self._text(side, place, text)
+            self._text(side, place, text, comparison.variants_of(text)[number])
             for side, texts in enumerate(comparison.sides)
             for place, text in enumerate(texts)
         ]
 
-    def _text(self, side: int, place: int, text: ComparedText) -> NgramText:
+    def _text(
+        self, side: int, place: int, text: ComparedText, counted: NgramVariants | NetworkVariants
+    ) -> NgramText:
+        assert isinstance(counted, NgramVariants)
         tokenized = text.tokens(self.member)
-        values, unit_values = self.encoder.values(tokenized.tokens)
+        values, unit_values = counted.values()
         columns = places = np.zeros(0, np.int64)
         if self.encoder.is_profile:
             columns, places = self.encoder.counter.occurrences(tokenized.tokens)
@@ -141,7 +146,7 @@ class NgramMember:
             text=text.document.text,
             tokens=tokenized.tokens,
             spans=tokenized.spans,
-            parts=len(self.encoder.parts(len(tokenized.tokens))),
+            parts=counted.parts,
             values=values,
             unit_values=unit_values,
             columns=columns[order],

@@ -18,7 +18,7 @@ from adhominem.arrays import AnyLevs, Array32, FloatArray, IntArray, Levs, joine
 from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder, NgramVariants
 from adhominem.pairs.passages import TakenOut
-from adhominem.paper.runtime import NetworkOutput
+from adhominem.paper.runtime import NetworkOutput, NetworkVariants
 from adhominem.records import with_schema
 from adhominem.score.calibration import Conditions, LogBayesFactors
 from adhominem.score.contributions import Contribution, ProductContribution
@@ -123,7 +123,7 @@ class ComparedSides:
 
         `times` (variants, passages) is how often each passage occurs; all ones is the text itself.
         """
-        parts = [self._varied(text, member, times) for member in self.members]
+        parts = [variants.levs(times) for variants in self.variants_of(text)]
         # A passage that a text has twice counts twice.
         lengths = np.diff(self.passages(text), append=len(text.tokens(self.lead).numbers))
         tokens = np.maximum(times @ lengths, 1)  # (variants,)
@@ -135,34 +135,36 @@ class ComparedSides:
         Each variant, as in `vary`, replaces the text. Where the loss is linear in the LEV and the
         LEV is a sum over n-grams, no LEV is made.
         """
-        text = self.sides[side][number]
-        for member, contribution in zip(self.members, self.contributions, strict=True):
-            counted = self._counted(text, member)
-            if counted is not None and isinstance(contribution, ProductContribution):
-                along = counted.along(times, contribution.directions[side][number])
+        made = self.variants_of(self.sides[side][number])
+        for variants, contribution in zip(made, self.contributions, strict=True):
+            if isinstance(variants, NgramVariants) and isinstance(
+                contribution, ProductContribution
+            ):
+                along = variants.along(times, contribution.directions[side][number])
                 yield contribution.losses_along(side, number, along)
             else:
-                yield contribution.losses(side, number, self._varied(text, member, times))
+                yield contribution.losses(side, number, variants.levs(times))
 
-    def _varied(self, text: ComparedText, member: Member, times: IntArray) -> Array32:
-        """A member's LEVs (variants, size) of a text."""
-        if (counted := self._counted(text, member)) is not None:
-            return counted.levs(times)
-        tokens, starts = text.tokens(member).tokens, self.passages(text)
-        return member.vary(text.document, tokens, starts, times, text.attention.get(member))
-
-    def _counted(self, text: ComparedText, member: Member) -> NgramVariants | None:
-        """The variants of a text for a member that counts n-grams, counted once; else None."""
-        if not isinstance(encoder := member.encoder, NgramEncoder):
-            return None
-        key = text, member
-        if key not in self._variants:
-            tokens, starts = text.tokens(member).tokens, self.passages(text)
-            self._variants[key] = NgramVariants(encoder, tokens, starts)
-        return self._variants[key]
+    def variants_of(self, text: ComparedText) -> list[NgramVariants | NetworkVariants]:
+        """What makes the variants of a text for each member: it is counted and read only once."""
+        if text not in self._variants:
+            starts = self.passages(text)
+            self._variants[text] = [
+                NgramVariants(member.encoder, text.tokens(member).tokens, starts)
+                if isinstance(member.encoder, NgramEncoder)
+                else NetworkVariants(
+                    member.encoder,
+                    text.tokens(member).tokens,
+                    member.topic(text.document),
+                    starts,
+                    text.attention.get(member),
+                )
+                for member in self.members
+            ]
+        return self._variants[text]
 
     @cached_property
-    def _variants(self) -> dict[tuple[ComparedText, Member], NgramVariants]:
+    def _variants(self) -> dict[ComparedText, list[NgramVariants | NetworkVariants]]:
         return {}
 
     def log_bayes_factors(self, first: Sequence[AnyLevs], second: Sequence[AnyLevs]) -> FloatArray:

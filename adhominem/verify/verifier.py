@@ -26,10 +26,9 @@ from adhominem.paper.two_covariance import squared_distance
 from adhominem.score.calibration import Calibration
 from adhominem.score.decision import VerbalScale
 from adhominem.score.genres import Group
-from adhominem.score.machine import MachineLook
 from adhominem.score.population import Population, distinct_levs
 from adhominem.score.products import Sides
-from adhominem.score.prose import Departure, Prose
+from adhominem.score.prose import Departure, MachineLook, Prose
 from adhominem.score.scorer import Scorer
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document

@@ -29,8 +29,7 @@ from adhominem.text.files import Document
 from adhominem.verify.encoding import MOST_LEVS, Kept
 from adhominem.verify.verification import ComparedSides
 from adhominem.verify.verifier import Verifier
-from adhominem.web.failures import BrokenOffError, busy, logger, place_of
-from adhominem.web.limits import Limits, client_asking
+from adhominem.web.failures import BrokenOffError, Limits, busy, logger, place_of
 
 Result = TypeVar("Result")
 Progress = Callable[[float], None]
@@ -60,7 +59,6 @@ class Job(Generic[Result]):
     on_progress: Progress = no_progress
     work: int = 0  # characters that `finish` goes through
     sides: Sides | None = None  # to be compared before `finish`, with those of other jobs
-    client: str = field(default_factory=client_asking.get)
     answer: Future[Result] = field(default_factory=Future)
     levs: dict[Document, Levs] = field(default_factory=dict)
     encoded: int = 0
@@ -79,7 +77,7 @@ class Job(Generic[Result]):
         return self.left > _AT_ONCE // _LITTLE
 
     def take(self, most: int, at_least: int) -> Sequence[Document]:
-        """The next texts to encode: work of `most` characters, or `at_least` so many texts."""
+        """The next texts to encode: work of `most` characters, or at least `at_least` texts."""
         taken = 0
         for count, document in enumerate(self.documents[self.encoded :]):
             taken += cost([document])
@@ -153,10 +151,7 @@ class Worker:
             if self._stopping:
                 raise busy()
             waiting = [other for other in self._jobs if not other.answer.done()]
-            of_client = [other for other in waiting if job.client and other.client == job.client]
-            if len(of_client) >= max(1, self._limits.waiting * 3 // 4):
-                waiting.remove(_refuse_last([job, *of_client]))
-            elif len(waiting) >= self._limits.waiting:
+            if len(waiting) >= self._limits.waiting:
                 waiting.remove(_refuse_last([job, *waiting]))
             self._jobs = [*waiting, job]
             self._changed.notify()

@@ -1,10 +1,11 @@
-"""Errors as answers: which status an error has, and what is said of it; and what is logged."""
+"""What a request may ask for, and errors as answers: their status, their words, what is logged."""
 
 from __future__ import annotations
 
 import logging
 import traceback
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,30 @@ SECURITY_HEADERS = {
     "payment=(), usb=()",
     "Cache-Control": "no-store",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What is more than this is refused, with a message that says so."""
+
+    bytes: int = 16 << 20  # of one request
+    seconds: float = 120.0  # until all of a request has come, and from then until the answer
+    texts: int = 100  # of a side, or to encode
+    population_texts: int = 1_000
+    characters: int = 2_000_000  # of the texts that are compared or encoded; a long novel
+    population_characters: int = 8_000_000
+    explained_characters: int = 500_000  # an explanation reads the texts many times
+    label_characters: int = 500  # of a name, a topic, a heading
+    waiting: int = 64  # requests in a queue
+    jobs_at_once: int = 32  # whose texts are encoded together
+    requests: int = 256  # being answered
+    header_seconds: float = 10.0  # until a request's headers have come, and between two requests
+    stall_seconds: float = 10.0  # without anything more of a body
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not value > 0:
+                raise OptionError(f"the limit '{name}' is {value}; expected more than 0")
 
 
 class RequestError(AdHominemError):

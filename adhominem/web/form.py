@@ -20,7 +20,7 @@ from adhominem.questions.report.report import Report
 from adhominem.questions.verify.ask import SameWriter, WhatSpeaks
 from adhominem.records import Offered, Within
 from adhominem.render import summary
-from adhominem.render.gauge import gauge
+from adhominem.render.drawings import gauge
 from adhominem.render.html import explanation_fragment
 from adhominem.render.templates import markup, sentence
 from adhominem.score.decision import VerbalScale, probability_same_author, show_probability

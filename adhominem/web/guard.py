@@ -11,7 +11,7 @@ import base64
 import binascii
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hmac import compare_digest
 from ipaddress import ip_address
@@ -24,14 +24,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from adhominem.errors import OptionError
 from adhominem.web.failures import (
     SECURITY_HEADERS,
+    Limits,
     RequestError,
     as_request_error,
+    busy,
     error_response,
     logger,
     place_of,
     too_large,
 )
-from adhominem.web.limits import Limits, Places, client_of, too_slowly_sent
 from adhominem.web.lines import LINES
 from adhominem.web.pages import PAGES, error_page
 
@@ -41,6 +42,8 @@ _HOST = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d*)?")
 _FOR_PROGRAMS = "Bearer"
 _FOR_BROWSERS = 'Basic realm="AdHominem", charset="UTF-8"'  # they ask their user for a password
 HEALTH = "/health"
+_HELD = 8  # times the bytes of one request, of all that are being answered
+_SMALL = 1 << 16  # bytes of a request: there is always room for these
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +158,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, access: Access, limits: Limits) -> None:
         self._app, self._access, self._limits = app, access, limits
-        self._places = Places(limits)
+        self._answering = self._held = 0  # requests, and bytes of their bodies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -206,27 +209,44 @@ class Guard:
         size = int(said) if said.isdecimal() and len(said) <= 20 else 0
         self._check_size(size)
         has_body = bool(size) or "transfer-encoding" in headers
-        with self._places.body() as hold:
-            body = await self._receive(Request(scope, receive), hold) if has_body else b""
-            with self._places.work(client_of(scope)):
-                await self._app(scope, _replay(body, receive), send)
+        body = bytearray()
+        try:
+            if has_body:
+                await self._receive(Request(scope, receive), body)
+            if self._answering >= self._limits.requests:
+                raise busy()
+            self._answering += 1  # those that are still coming take no place
+            try:
+                await self._app(scope, _replay(bytes(body), receive), send)
+            finally:
+                self._answering -= 1
+        finally:
+            self._held -= len(body)
 
-    async def _receive(self, request: Request, hold: Callable[[int], None]) -> bytes:
-        """The body of a request, which may neither be too large nor come too slowly."""
-        body, limits, now = bytearray(), self._limits, asyncio.get_running_loop().time
+    async def _receive(self, request: Request, body: bytearray) -> None:
+        """Read the body of a request, which may neither be too large nor come too slowly."""
+        limits, now = self._limits, asyncio.get_running_loop().time
         last = now() + limits.seconds
         try:
             async with asyncio.timeout(min(limits.stall_seconds, limits.seconds)) as silence:
                 async for chunk in request.stream():
-                    self._check_size(len(body) + len(chunk))
-                    hold(len(chunk))
+                    size = len(body) + len(chunk)
+                    self._check_size(size)
+                    if self._held + len(chunk) > _HELD * limits.bytes and size > _SMALL:
+                        raise busy()
+                    self._held += len(chunk)
                     body += chunk
                     silence.reschedule(min(now() + limits.stall_seconds, last))
         except TimeoutError:
-            raise too_slowly_sent(limits) from None
+            raise RequestError(
+                408,
+                "SlowRequest",
+                f"the body came too slowly; expected it without a pause of {limits.stall_seconds:g}"
+                f" s, and all of it within {limits.seconds:g} s; send it again, with fewer or "
+                "shorter texts, or start the server with a larger --timeout",
+            ) from None
         except ClientDisconnect:
             raise RequestError(400, "Disconnected", "the request breaks off") from None
-        return bytes(body)
 
     def _check_size(self, size: int) -> None:
         """Refuse too large a body; what still comes of it, the connection throws away."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import socket
@@ -12,11 +13,13 @@ from functools import partial
 from threading import Thread
 from typing import Any
 
+import h11
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, Response
 from starlette.exceptions import HTTPException
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import adhominem
 from adhominem.errors import AdHominemError, OptionError
@@ -24,15 +27,21 @@ from adhominem.questions import question_of
 from adhominem.render.html import SCRIPT, STYLE
 from adhominem.web.api import api_router
 from adhominem.web.asking import question_router
-from adhominem.web.failures import RequestError, as_request_error, error_response, json_response
+from adhominem.web.failures import (
+    Limits,
+    RequestError,
+    as_request_error,
+    error_response,
+    json_response,
+)
 from adhominem.web.form import Comparer, TwoSidesForm
 from adhominem.web.guard import Access, Guard, is_loopback
-from adhominem.web.limits import CONNECTIONS, Connection
 from adhominem.web.pages import PAGES, STATIC, docs_page, read_static, tabs_of
 from adhominem.web.question_form import QuestionAnswerer
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader
 
+CONNECTIONS = 900  # open at once; a process may usually have 1,024 files
 _MOST_PROBLEMS = 3  # of a request, named in one message
 _LONGEST_NAME = 40  # characters of a field's name that are shown
 _ABOUT = """Were two texts written by the same person, and how strong is the evidence?
@@ -158,6 +167,67 @@ class _Terse(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         record.exc_text = None  # what another formatter made of it
         return super().format(record)
+
+
+class Connection(H11Protocol):
+    """A connection that ends if it brings no request, or if its answer is not read."""
+
+    def __init__(self, *arguments: Any, limits: Limits, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.access_log = False  # it has queries in it, and goes wherever a program logs to
+        self._limits = limits
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._end_in(self._limits.header_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._is_asking() and not self.flow.write_paused:  # its headers have come
+            self._stop_timer()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._is_asking():  # what came behind it
+            self._stop_timer()
+            return
+        # A browser does not listen before it has sent all: the rest of a body that was refused is
+        # heard, and thrown away.
+        busy = self.conn.their_state is h11.SEND_BODY or self.transport.get_write_buffer_size()
+        self._end_in(self._limits.seconds if busy else self._limits.header_seconds)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._end_in(self._limits.seconds)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._is_asking():
+            self._stop_timer()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what cannot be parsed; uvicorn fails if an answer has begun."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.abort()
+
+    def _is_asking(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _end_in(self, seconds: float) -> None:
+        self._stop_timer()
+        self._timer = self.loop.call_later(seconds, self.transport.abort)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 def open_socket(host: str, port: int) -> socket.socket:

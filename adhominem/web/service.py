@@ -27,8 +27,7 @@ from adhominem.web.batching import (
     Worker,
     no_progress,
 )
-from adhominem.web.failures import RequestError, logger, too_large
-from adhominem.web.limits import Limits
+from adhominem.web.failures import Limits, RequestError, logger, too_large
 
 Result = TypeVar("Result")
 SERVERS = "the server’s own"  # what its population is called in an answer

@@ -18,8 +18,7 @@ from adhominem.errors import TooLargeError
 from adhominem.text.bounded import TABLE_SUFFIX, BoundedReader, suffix_of
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import READABLE_SUFFIXES, Document
-from adhominem.web.failures import RequestError, busy, too_large
-from adhominem.web.limits import Limits
+from adhominem.web.failures import Limits, RequestError, busy, too_large
 
 logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it quotes what it is given
 
@@ -93,46 +92,25 @@ def unreadable(why: str) -> RequestError:
 
 
 class _Queue:
-    """A few places. Of those who wait, the last to come is the next: some are then served in time.
-
-    First come, first served, a letter beside a dozen files that take long waited for all of them.
-    """
+    """A few places, and those who wait for one."""
 
     def __init__(self) -> None:
-        self._free = _AT_ONCE
-        self.waiting: list[asyncio.Future[None]] = []
+        self._places, self.waiting = asyncio.Semaphore(_AT_ONCE), 0
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
         """A place, when there is one."""
-        if self._free:
-            self._free -= 1
-        elif len(self.waiting) >= _WAITING:
+        if self.waiting >= _WAITING:
             raise busy()
-        else:
-            await self._wait()
+        self.waiting += 1
+        try:
+            await self._places.acquire()
+        finally:
+            self.waiting -= 1
         try:
             yield
         finally:
-            self._pass_on()
-
-    async def _wait(self) -> None:
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.waiting.append(place)
-        try:
-            await place
-        except asyncio.CancelledError:
-            if place.cancelled():
-                self.waiting.remove(place)
-            else:  # it came at the last moment
-                self._pass_on()
-            raise
-
-    def _pass_on(self) -> None:
-        if self.waiting:
-            self.waiting.pop().set_result(None)
-        else:
-            self._free += 1
+            self._places.release()
 
 
 class FileReader:

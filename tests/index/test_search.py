@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from conftest import rich_rows
 from rewritten_indexes import rewrite
 
-from adhominem import Document, Verifier, load
+from adhominem import Document, Verifier, answer, load
 from adhominem.cli import main
 from adhominem.compiled import NUMPY, VARIABLE
 from adhominem.errors import IndexFolderError, InputError, NotFoundError
@@ -24,7 +24,6 @@ from adhominem.index.engine import Scan
 from adhominem.index.packing import packed_and_back
 from adhominem.index.searcher import Searcher, expected_misses
 from adhominem.index.store import Store
-from adhominem.questions.search.ask import search_files
 from adhominem.questions.search.index_files import index_files
 from adhominem.questions.search.page import PAGE
 from adhominem.questions.search.search import search_texts
@@ -324,7 +323,7 @@ def test_the_command_prints_hits_writes_a_page_and_json(
     told = json.loads(printed)
     assert told["schema"] == 1
     assert len(told["searched"][0]["hits"]) == 20
-    assert search_files(text, made_index, model=mixed_folder, k=2).texts == 120
+    assert answer("search", texts=text, index=made_index, model=mixed_folder, k=2).texts == 120
 
 
 def test_as_many_misses_are_expected_as_there_are() -> None:

@@ -14,7 +14,7 @@ from conftest import SmallRun, write_rows
 
 from adhominem import Document, find_sources, load, read_documents
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.jobs.attention import attention_of, token_weights
+from adhominem.jobs.corpora import attention_of, token_weights
 from adhominem.model.writing import write_ensemble
 
 

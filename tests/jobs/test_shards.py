@@ -28,9 +28,8 @@ from adhominem.errors import (
 )
 from adhominem.index import build
 from adhominem.jobs import ray_engine, workers
-from adhominem.jobs.engines import Sharded, encoder_on
 from adhominem.jobs.ray_engine import ClusterJob, RayEngine
-from adhominem.jobs.workers import Answer, answer_to
+from adhominem.jobs.workers import Answer, Sharded, answer_to, encoder_on
 from adhominem.questions.predict import files as predict_module
 
 ROWS = rich_rows("letters", 10, 4, "-shards-")

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from adhominem.arrays import FloatArray
 from adhominem.ngrams.counter import NgramCounter
 from adhominem.ngrams.encoder import NgramEncoder, NgramVariants, eight_bits, shared_dimensions
 from adhominem.ngrams.table import NgramOptions, NgramTable
@@ -73,7 +74,7 @@ tokens = st.lists(st.sampled_from([*TABLE.tokens, "zzz", "Unknown", "§"]), min_
 @example(["the"])  # without a bigram
 @example(["§"])  # without anything
 def test_weighing_is_that_of_its_definition(text: list[str]) -> None:
-    whole, _ = encoder_of().values(text)
+    whole, _ = values_of(encoder_of(), text)
     np.testing.assert_allclose(whole, slow_values(text), rtol=1e-5, atol=1e-7)
 
 
@@ -81,7 +82,7 @@ def test_weighing_is_that_of_its_definition(text: list[str]) -> None:
 def test_each_channel_that_is_there_has_the_same_length_and_all_four_have_one(
     text: list[str],
 ) -> None:
-    whole, _ = encoder_of().values(text)
+    whole, _ = values_of(encoder_of(), text)
     counts = NgramCounter(TABLE).count(text)
     there = [bool(counts[channel].any()) for channel in TABLE.channels]
     lengths = [np.linalg.norm(whole[channel]) for channel in TABLE.channels]
@@ -209,6 +210,10 @@ def whole_profile(longest: int = 10_000) -> NgramEncoder:
     return NgramEncoder(TABLE, weights, COLUMNS, longest)
 
 
+def values_of(encoder: NgramEncoder, text: list[str]) -> tuple[FloatArray, FloatArray]:
+    return NgramVariants(encoder, text, np.zeros(1, np.int64)).values()
+
+
 @pytest.mark.parametrize("form", FORMS)
 @given(text=documents, cuts=positions, longest=st.integers(1, 70))
 @example(text=["the"], cuts=set(), longest=1)
@@ -218,7 +223,7 @@ def test_a_document_with_each_passage_once_is_the_document_itself(
 ) -> None:
     encoder = encoder_of(form, longest)
     starts = starts_of(cuts, len(text))
-    found = encoder.vary(text, starts, np.ones((2, len(starts)), np.int64))
+    found = NgramVariants(encoder, text, starts).levs(np.ones((2, len(starts)), np.int64))
     expected = np.repeat(encoder.encode([text], [[]]), 2, axis=0)
     np.testing.assert_allclose(found, expected, atol=1e-5 * max(1, np.abs(expected).max()))
 
@@ -231,12 +236,12 @@ def test_products_of_variants_are_those_of_their_levs(
     encoder, rng = encoder_of(form, longest), np.random.default_rng(seed)
     starts, direction = starts_of(cuts, len(text)), rng.normal(size=SIZE)
     times = rng.integers(0, 3, (6, len(starts)))
-    levs = encoder.vary(text, starts, times)
+    levs = NgramVariants(encoder, text, starts).levs(times)
     found = NgramVariants(encoder, text, starts).along(times, direction)
     size = max(1, np.abs(levs).max())
     np.testing.assert_allclose(found, levs @ direction, atol=1e-5 * size)
     # One by one, so that none shares its parts with another.
-    alone = [encoder.vary(text, starts, row[None])[0] for row in times]
+    alone = [NgramVariants(encoder, text, starts).levs(row[None])[0] for row in times]
     np.testing.assert_allclose(levs, alone, atol=1e-5 * size)
 
 
@@ -250,7 +255,7 @@ def test_passages_of_a_text_longer_than_is_read_at_once_can_be_left_out(form: st
     starts = np.array([0, 1_500, 3_000, 6_000])
     times = np.array([[1, 1, 1, 1], [0, 0, 1, 1], [1, 1, 0, 0], [0, 0, 0, 1]])
     expected = [alone.mean(axis=0), alone[1:].mean(axis=0), alone[0], alone[2]]
-    found = encoder.vary(text, starts, times)
+    found = NgramVariants(encoder, text, starts).levs(times)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found[0], encoder.encode([text], [[]])[0], rtol=1e-4, atol=1e-5)
 
@@ -275,7 +280,7 @@ def test_what_is_left_is_encoded_like_the_tokens_left_where_all_passages_begin_a
     ]
     encoder = encoder_of(form)
     expected = encoder.encode(variants, [[]] * 4)
-    found = encoder.vary(text, starts, times)
+    found = NgramVariants(encoder, text, starts).levs(times)
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -296,7 +301,10 @@ def test_characters_and_tokens_are_those_left_wherever_passages_are_cut(
         for row in times
     ]
     encoder = whole_profile()
-    found, expected = encoder.vary(text, starts, times), encoder.encode(variants, [[]] * 5)
+    found, expected = (
+        NgramVariants(encoder, text, starts).levs(times),
+        encoder.encode(variants, [[]] * 5),
+    )
     np.testing.assert_allclose(
         channels_of(encoder, found, 0, 1), channels_of(encoder, expected, 0, 1), atol=1e-6
     )
@@ -306,7 +314,7 @@ def test_a_bigram_over_a_seam_belongs_to_the_passage_it_begins_in() -> None:
     text = [*TABLE.tokens[:2], *TABLE.tokens[2:4]]
     encoder = whole_profile()
     starts, times = np.array([0, 2]), np.array([[1, 0], [0, 1]])
-    found = encoder.vary(text, starts, times)
+    found = NgramVariants(encoder, text, starts).levs(times)
     for lev, tokens in zip(found, (text[:3], text[2:]), strict=True):  # the first reaches over
         expected = encoder.encode([tokens], [[]])
         np.testing.assert_allclose(
@@ -324,7 +332,7 @@ def test_a_lev_is_the_rows_of_all_ngrams_times_their_values(
     form: str, text: list[str], longest: int
 ) -> None:
     encoder = encoder_of(form, longest)
-    values, _ = encoder.values(text)
+    values, _ = values_of(encoder, text)
     found = values @ encoder.levs(np.arange(COLUMNS), np.eye(COLUMNS, dtype=np.float32))
     np.testing.assert_allclose(found, encoder.encode([text], [[]])[0], rtol=1e-4, atol=1e-5)
 
@@ -334,7 +342,7 @@ def test_an_ngram_that_occurs_once_has_its_unit_whatever_it_is(
     text: list[str], longest: int
 ) -> None:
     encoder = encoder_of("projection", longest)
-    _, units = encoder.values(text)
+    _, units = values_of(encoder, text)
     parts = -(-len(text) // longest)
     slow = np.zeros(COLUMNS)
     weights = weights_of("projection")["weights"].astype(float)
@@ -351,7 +359,7 @@ def test_an_ngram_that_occurs_once_has_its_unit_whatever_it_is(
 
 @given(documents)
 def test_a_value_is_the_unit_times_one_more_than_the_log_of_the_count(text: list[str]) -> None:
-    values, units = encoder_of().values(text)
+    values, units = values_of(encoder_of(), text)
     counts = NgramCounter(TABLE).count(text)
     levels = np.where(counts > 0, 1 + np.log(np.maximum(counts, 1)), 0)
     np.testing.assert_allclose(values, units * levels, rtol=1e-4, atol=1e-7)

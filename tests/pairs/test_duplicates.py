@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import textwrap
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -16,11 +17,15 @@ from adhominem.pairs.passages import (
     Duplicate,
     Fingerprint,
     find_duplicates,
-    fingerprint,
+    fingerprints,
     originals,
 )
 
 SHINGLE = 16
+
+
+def print_of(text: str) -> Fingerprint:
+    return fingerprints([text])[0]
 
 
 def made_up(words: int, seed: int) -> list[str]:
@@ -46,7 +51,7 @@ def prose(words: int, seed: int) -> str:
 
 
 def shares_of(*texts: str, share: float = 0.5) -> dict[tuple[int, int], float]:
-    pairs = find_duplicates([fingerprint(text) for text in texts], share)
+    pairs = find_duplicates(fingerprints(texts), share)
     return {(pair.first, pair.second): pair.share for pair in pairs}
 
 
@@ -83,18 +88,18 @@ def curly(text: str) -> str:
     ],
 )
 @pytest.mark.parametrize("words", [4, 400])
-def test_a_copy_in_another_dress_is_an_exact_copy(change: object, words: int) -> None:
+def test_a_copy_in_another_dress_is_an_exact_copy(change: Callable[[str], str], words: int) -> None:
     text = f'"Well," {prose(words, 1)} -- the end. It\'s!'
     assert change(text) != text
-    assert fingerprint(change(text)).exact == fingerprint(text).exact
+    assert print_of(change(text)).exact == print_of(text).exact
     assert shares_of(text, prose(words, 2), change(text)) == {(0, 2): 1.0}
 
 
 @pytest.mark.parametrize("letters", ["привет мир", "γεια σου κόσμε", "ünïcödé à gogo", "你好世界"])
 def test_letters_beyond_ascii_count_and_their_case_does_not(letters: str) -> None:
-    assert fingerprint(letters.upper()).exact == fingerprint(letters).exact
-    assert fingerprint(f"— {letters.title()}…").exact == fingerprint(letters).exact
-    assert fingerprint(letters[:-1]).exact != fingerprint(letters).exact
+    assert print_of(letters.upper()).exact == print_of(letters).exact
+    assert print_of(f"— {letters.title()}…").exact == print_of(letters).exact
+    assert print_of(letters[:-1]).exact != print_of(letters).exact
 
 
 def test_an_excerpt_is_a_copy_of_its_book_wherever_it_stands() -> None:
@@ -134,7 +139,7 @@ def test_a_short_quotation_makes_no_copy() -> None:
 
 def test_texts_shorter_than_a_shingle_are_copies_only_if_all_letters_are_the_same() -> None:
     short = "Not a word more"
-    assert len(fingerprint(short).sample) == 0
+    assert len(print_of(short).sample) == 0
     assert shares_of(short, "not a word, more!", "not a word mope", "not a word mor") == {
         (0, 1): 1.0
     }
@@ -152,7 +157,7 @@ def test_no_text_and_one_text_have_no_copies() -> None:
 
 def test_a_text_that_repeats_itself_has_each_shingle_once() -> None:
     verse = prose(200, 5)
-    once, thrice = fingerprint(verse).sample, fingerprint(" ".join([verse] * 3)).sample
+    once, thrice = print_of(verse).sample, print_of(" ".join([verse] * 3)).sample
     assert len(np.unique(thrice)) == len(thrice)
     assert (np.diff(thrice.astype(np.int64)) > 0).all()
     assert set(once) <= set(thrice)
@@ -166,9 +171,9 @@ def shingles(text: str) -> set[str]:
 
 def test_about_one_shingle_in_64_is_sampled_and_always_the_same_ones() -> None:
     text = prose(20_000, 6)
-    assert len(fingerprint(text).sample) == pytest.approx(len(shingles(text)) / 64, rel=0.1)
+    assert len(print_of(text).sample) == pytest.approx(len(shingles(text)) / 64, rel=0.1)
     half = " ".join(text.split()[:10_000])
-    assert set(fingerprint(half).sample) <= set(fingerprint(text).sample)
+    assert set(print_of(half).sample) <= set(print_of(text).sample)
 
 
 @pytest.mark.parametrize("part", [0.15, 0.35, 0.5, 0.65, 0.85])
@@ -224,7 +229,7 @@ def test_the_search_finds_what_comparing_all_with_all_finds(
 ) -> None:
     of_letters = dict(reversed(samples))  # texts of the same letters have the same sample
     items = [(letters, of_letters[letters]) for letters, _ in samples]
-    fingerprints = [
+    prints = [
         Fingerprint(letters.encode(), np.array(sorted(sample), np.uint32))
         for letters, sample in items
     ]
@@ -249,7 +254,7 @@ def test_the_search_finds_what_comparing_all_with_all_finds(
                 expected.append(Duplicate(one, other, estimate))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passages, "_LARGEST_CROWD", crowd)
-        assert find_duplicates(fingerprints, share) == expected
+        assert find_duplicates(prints, share) == expected
 
 
 def test_near_copies_by_more_hands_than_a_crowd_are_all_found() -> None:
@@ -260,7 +265,7 @@ def test_near_copies_by_more_hands_than_a_crowd_are_all_found() -> None:
         copy = list(words)
         for place in rng.choice(600, 20, replace=False):
             copy[place] = "".join(rng.choice(list("qrstuvwxyz"), 7))
-        copies.append(fingerprint(" ".join(copy)))
+        copies.append(print_of(" ".join(copy)))
     met = {index for pair in find_duplicates(copies) for index in (pair.first, pair.second)}
     assert met == set(range(120))
 

@@ -16,7 +16,7 @@ from adhominem.paper import runtime as module
 from adhominem.paper.config import EncoderOptions
 from adhominem.paper.device import DeviceRuntime
 from adhominem.paper.network import Batch, EncodedBatch, Network
-from adhominem.paper.runtime import Runtime, TypeInputs
+from adhominem.paper.runtime import NetworkVariants, Runtime, TypeInputs
 from adhominem.text.vocabulary import (
     Vocabulary,
     WindowOptions,
@@ -263,7 +263,7 @@ def test_a_document_with_each_passage_once_is_the_document_itself(kind: str, win
     def check(drawn: tuple[list[str], list[str], IntArray, IntArray]) -> None:
         tokens, about, starts, times = drawn
         expected = np.repeat(runtime.encode([tokens], [about]), len(times), axis=0)
-        found = runtime.vary(tokens, about, starts, np.ones_like(times))
+        found = NetworkVariants(runtime, tokens, about, starts).levs(np.ones_like(times))
         np.testing.assert_allclose(found, expected, atol=1e-6)
 
     check()
@@ -279,8 +279,10 @@ def test_a_window_is_seen_by_the_second_lstm_as_often_as_it_is_there(kind: str) 
     def check(drawn: tuple[list[str], list[str], IntArray, IntArray]) -> None:
         tokens, about, starts, times = drawn
         whole = spread_windows(np.array([len(tokens)]), WINDOWS)
-        found = runtime.vary(tokens, about, starts, times)
-        again = runtime.vary(tokens, about, starts, times, runtime.attend([tokens], [about]))
+        found = NetworkVariants(runtime, tokens, about, starts).levs(times)
+        again = NetworkVariants(
+            runtime, tokens, about, starts, runtime.attend([tokens], [about])
+        ).levs(times)
         np.testing.assert_allclose(again, found, atol=1e-6)
         for lev, row in zip(found, times.tolist(), strict=True):
             chosen = [at for at, count in enumerate(row) for _ in range(count)]
@@ -304,7 +306,7 @@ def test_a_passage_that_is_no_window_is_left_out_of_the_tokens(kind: str) -> Non
     times = np.array([[1, 0, 1], [0, 1, 2], [1, 1, 1]])
     parts = tokens[:4], tokens[4:9], tokens[9:]
     variants = [parts[0] + parts[2], parts[1] + parts[2] + parts[2], tokens]
-    found = runtime.vary(tokens, ["he"], np.array([0, 4, 9]), times)
+    found = NetworkVariants(runtime, tokens, ["he"], np.array([0, 4, 9])).levs(times)
     np.testing.assert_allclose(found, runtime.encode(variants, [["he"]] * 3), atol=1e-6)
 
 
@@ -321,7 +323,9 @@ def test_passages_of_short_and_very_long_documents_can_be_left_out(length: int) 
     found = {kind: of(network, windows) for kind, of in RUNTIMES.items()}
     if length == 1:
         times = times[[0, 3]]
-    levs = {kind: each.vary(tokens, [], starts, times) for kind, each in found.items()}
+    levs = {
+        kind: NetworkVariants(each, tokens, [], starts).levs(times) for kind, each in found.items()
+    }
     np.testing.assert_allclose(levs["numpy"], levs["torch"], atol=1e-5)
     for kind, each in found.items():
         np.testing.assert_allclose(levs[kind][0], each.encode([tokens], [[]])[0], atol=1e-5)
@@ -339,10 +343,10 @@ def test_how_many_variants_run_together_does_not_matter(
     times = np.random.default_rng(4).integers(1, 3, (20, len(starts)))
     times[:, 1:] -= np.random.default_rng(5).integers(0, 2, (20, len(starts) - 1))
     expected = np.concatenate(
-        [runtime_of(network).vary(tokens, [], starts, row[None]) for row in times]
+        [NetworkVariants(runtime_of(network), tokens, [], starts).levs(row[None]) for row in times]
     )
     assert np.ptp(expected, axis=0).min() > 1e-3
     monkeypatch.setattr(module, "_VARIANTS_AT_ONCE", at_once)
     for of in RUNTIMES.values():
-        found = of(network).vary(tokens, [], starts, times)
+        found = NetworkVariants(of(network), tokens, [], starts).levs(times)
         np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -30,7 +30,6 @@ from adhominem.paper.uncertainty import (
     undecidable,
 )
 from adhominem.text.corpus import UNKNOWN_LABEL, Labels
-from adhominem.text.normalisation import Normaliser
 from adhominem.training.train import train_files
 
 LOSS = LossOptions(
@@ -219,6 +218,7 @@ def test_a_class_that_cannot_be_had_has_fewer_pairs_and_unknown_topics_are_all_d
 
 SETTINGS = [
     *(one for one in SMALL_SETTINGS if "in_batch" not in one),
+    "data.hidden_topics=1",
     "loss.projection_size=4",
     "loss.adaptation_size=6",
     "training.detector_epochs=20",
@@ -228,8 +228,7 @@ SETTINGS = [
 
 @pytest.fixture(scope="session")
 def config() -> Config:
-    as_prepared = f"data.normaliser.steps={json.dumps(Normaliser().steps)}"
-    return preset("pan21").with_settings([*SETTINGS, as_prepared])
+    return preset("pan21").with_settings(SETTINGS)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.model.calibration import LikeCases, Validation
-from adhominem.render.gauge import among, gauge
+from adhominem.render.drawings import among, gauge
 from adhominem.render.layout import DIFFERENT_COLOURS, SAME_COLOURS
 from adhominem.render.templates import asset
 

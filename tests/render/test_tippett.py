@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from adhominem.evaluation.figure_style import DIFFERENT, SAME
 from adhominem.evaluation.study import LOG_10
-from adhominem.render.tippett import tippett
+from adhominem.render.drawings import tippett
 
 
 @dataclass(frozen=True)

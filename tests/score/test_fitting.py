@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_three_level import SlowModel, made_up_genres, pairs_of
 
-from adhominem.evaluation.likelihood_ratio import cllr, cllr_min
+from adhominem.evaluation.measures import cllr, cllr_min
 from adhominem.paper.two_covariance import TwoCovariance
 from adhominem.score import fitting as module
 from adhominem.score.calibration import Conditions, Weights

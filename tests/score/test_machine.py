@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.score.machine import SHORTEST, MachineLook, _regression
+from adhominem.score.prose import SHORTEST, MachineLook, _regression
 
 SIZE = 6
 

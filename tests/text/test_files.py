@@ -506,7 +506,7 @@ FIELDS = [field.name for field in fields(Document)]
 
 def test_all_but_the_text_is_empty_where_unknown() -> None:
     document = Document(text="Hello.")
-    assert [getattr(document, name) for name in FIELDS] == ["Hello.", "", "", "", ""]
+    assert [getattr(document, name) for name in FIELDS] == ["Hello.", *[""] * 5]
 
 
 def test_a_document_cannot_be_changed() -> None:

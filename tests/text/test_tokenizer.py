@@ -220,7 +220,7 @@ def test_a_very_long_chunk_is_split_in_time_that_grows_with_its_length(piece: st
 # Runs of one character, with what any of the rules looks for beside or inside of them. None
 # counts further than 64; runs are shortened to 128.
 RUN_LENGTHS = [1, 2, 62, 63, 64, 65, 127, 128, 129, 130, 191, 192, 300]
-RUN_OF = [*"oOT^><_.-+@'’\"()[]{}|/\\*3:;=DPaAw1,~!?\u200d\u0301\ufe0f🏽🏻🇩❤👩漢한\u1161‿é"]
+RUN_OF = [*"oOT^><_.-+@'’\"()[]{}|/\\*3:;=DPaAw1,~!?\u200d\u0301\ufe0f🏽🏻🇩❤👩漢々ก한\u1161‿é"]
 BESIDE = [*"oOT^><_.@'3:;=Ia1!\u200d\u0301🏽🏻🇩❤", "'tis", "Mr.", "http://", "www.", "x@y.z"]
 runs = st.builds(str.__mul__, st.sampled_from(RUN_OF) | characters, st.sampled_from(RUN_LENGTHS))
 run_texts = st.lists(runs | st.sampled_from(BESIDE), min_size=1, max_size=6).map("".join)

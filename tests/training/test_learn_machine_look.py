@@ -18,7 +18,7 @@ from adhominem.cli import main
 from adhominem.errors import InputError, ModelError, OptionError
 from adhominem.model.folder import model_hash, read_machine_look
 from adhominem.model.writing import write_machine_look
-from adhominem.score.machine import MachineLook
+from adhominem.score.prose import MachineLook
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from adhominem.cli import main
 from adhominem.errors import CheckpointError, OptionError
 from adhominem.evaluation.pan import auc
 from adhominem.model.member import NgramModel, read_genres
+from adhominem.ngrams.encoder import NgramVariants
 from adhominem.ngrams.table import NgramTable
 from adhominem.ngrams.training import NgramTrainer, samples_of
 from adhominem.training import train_ngrams as module
@@ -137,7 +138,8 @@ def test_a_profile_gives_dimensions_of_their_own_to_what_varies_most_within_kind
     values = np.zeros((len(corpus), sum(model.table.sizes)))
     for at in range(len(corpus)):
         words = [corpus.types[kind] for kind in corpus.document(at)]
-        values[at], _ = encoder.values(words[: config.training.longest])
+        kept = words[: config.training.longest]
+        values[at], _ = NgramVariants(encoder, kept, np.zeros(1, np.int64)).values()
     for kind in (0, 1):
         own = corpus.labels.corpus == kind
         values[own] -= values[own].mean(axis=0)

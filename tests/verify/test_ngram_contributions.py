@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from adhominem import Document, Verifier, load
 from adhominem.model.folder import read_models
 from adhominem.model.member import Member, make_members
-from adhominem.ngrams.encoder import NgramEncoder
+from adhominem.ngrams.encoder import NgramEncoder, NgramVariants
 from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, shape
 from adhominem.score.contributions import ProductContribution
 from adhominem.text.tokenizer import Tokenizer
@@ -118,7 +118,7 @@ def slow_contributions(comparison: ComparedSides) -> dict[Ngram, float]:
             elif ngram not in terms:
                 continue
             for number, text in enumerate(texts):
-                values, units = encoder.values(text)
+                values, units = NgramVariants(encoder, text, np.zeros(1, np.int64)).values()
                 if encoder.is_profile:
                     excess = values[column] - row @ part.centre
                     levels[ngram, number] = excess / units[column]

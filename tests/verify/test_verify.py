@@ -24,7 +24,7 @@ from adhominem import Document, TwoCovariance, Verifier, load
 from adhominem.cli import main
 from adhominem.cli.terminal import print_answer
 from adhominem.errors import EmptyTextError, OptionError
-from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.evaluation.measures import cllr
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.model.member import make_members
 from adhominem.model.writing import write_ensemble

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
+from adhominem.web.failures import Limits
 from adhominem.web.guard import Access
-from adhominem.web.limits import Limits
 from adhominem.web.pages import EXAMPLES, example_text
 from adhominem.web.server import make_server, open_socket, url_of
 from adhominem.web.service import Service

@@ -28,13 +28,13 @@ from adhominem.text.bounded import BoundedReader
 from adhominem.web import api, failures
 from adhominem.web.failures import (
     SECURITY_HEADERS,
+    Limits,
     RequestError,
     as_request_error,
     json_bytes,
     place_of,
 )
 from adhominem.web.guard import Access, Guard, is_loopback
-from adhominem.web.limits import Limits
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
 from adhominem.web.uploads import FileReader, Part

@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 
 from adhominem.cli import main
 from adhominem.questions.rank.ask import WhichCandidate
-from adhominem.web.limits import Limits
+from adhominem.web.failures import Limits
 from adhominem.web.server import create_app
 from adhominem.web.service import Service
 

@@ -30,8 +30,7 @@ from adhominem.verify.verification import ComparedSides, Verification
 from adhominem.verify.verifier import Verifier
 from adhominem.web import batching
 from adhominem.web.batching import Job, Worker
-from adhominem.web.failures import RequestError
-from adhominem.web.limits import Limits, client_asking
+from adhominem.web.failures import Limits, RequestError
 from adhominem.web.server import create_app
 from adhominem.web.service import Service, _answer
 
@@ -67,7 +66,9 @@ def documents(*texts: str) -> list[Document]:
 
 
 def lengths(texts: Sequence[Document]) -> Callable[..., list[float]]:
-    return lambda verifier, *_: [float(np.asarray(verifier.kept.lev(text))[0, 0]) for text in texts]
+    return lambda verifier, *_: [
+        float(np.asarray(lev)[0, 0]) for lev in verifier.kept.levs_of(texts)
+    ]
 
 
 @pytest.fixture
@@ -250,18 +251,6 @@ def test_where_the_queue_is_full_who_asks_for_most_gives_way(
         much.result(20)
     verifier.go_on.set()
     assert [answer.result(20) for answer in (*rest, little)] == [[1]] * 4
-
-
-def test_one_client_does_not_take_all_of_the_queue(worker: Worker, verifier: SlowVerifier) -> None:
-    hold(worker, verifier)
-    known = client_asking.set("one")
-    for _ in range(3):  # of the five places
-        submit(worker, "a")
-    with pytest.raises(RequestError, match="too many requests"):
-        submit(worker, "a")
-    client_asking.reset(known)
-    submit(worker, "a")
-    verifier.go_on.set()
 
 
 def test_whoever_gives_up_is_not_worked_for(worker: Worker, verifier: SlowVerifier) -> None:

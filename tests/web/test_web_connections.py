@@ -14,11 +14,9 @@ import pytest
 from serving import BICYCLE, GARDEN, open_service, running
 
 from adhominem.verify.verifier import Verifier
-from adhominem.web import limits as web_limits
 from adhominem.web.batching import Job
-from adhominem.web.failures import SECURITY_HEADERS
+from adhominem.web.failures import SECURITY_HEADERS, Limits
 from adhominem.web.guard import Access
-from adhominem.web.limits import Limits
 from adhominem.web.service import Service
 
 PAYLOAD = json.dumps({"first": GARDEN, "second": BICYCLE}).encode()
@@ -90,16 +88,6 @@ def verifies(address: tuple[str, int]) -> bool:
         return answer(connection)[0] == 200
 
 
-def cut_off(connection: socket.socket, piece: bytes, times: int) -> bool:
-    """Whether the other side hangs up before all of it is sent."""
-    try:
-        for _ in range(times):
-            connection.sendall(piece)
-    except ConnectionError:
-        return True
-    return False
-
-
 def ended(connection: socket.socket) -> bool:
     """Whether the other side hangs up."""
     try:
@@ -114,7 +102,6 @@ def ended(connection: socket.socket) -> bool:
 def test_headers_that_do_not_come_are_waited_for_so_long(model: Service, sent: bytes) -> None:
     with serving(model, SHORT) as address, connect(address) as connection:
         connection.sendall(sent)
-        assert refused(connection, 408)["type"] == "SlowRequest"
         assert ended(connection)
 
 
@@ -188,39 +175,35 @@ def test_a_body_without_long_pauses_may_take_longer(model: Service) -> None:
 def test_what_is_refused_is_told_at_once_and_the_rest_is_thrown_away(model: Service) -> None:
     """A browser hears the answer only after it has sent all."""
     body = b"x" * 3_000_000
-    with serving(model, Limits(bytes=1_000_000), token="s3cret") as address:
-        with connect(address) as connection:
-            connection.sendall(post(body)[:-2_000_000])
-            assert refused(connection, 401)["type"] == "WrongToken"
-            connection.sendall(body[:2_000_000])
-            token = b"Authorization: Bearer s3cret\r\n"
-            connection.sendall(post(body, more=token))
-            assert refused(connection, 413)["type"] == "TooLarge"
-            connection.sendall(post(more=token))  # the same connection can go on
-            assert answer(connection)[0] == 200
-        with connect(address) as endless:
-            endless.sendall(post(b"x" * 100_000_000)[:500])
-            assert refused(endless, 401)
-            assert cut_off(endless, body, 100)
+    with (
+        serving(model, Limits(bytes=1_000_000), token="s3cret") as address,
+        connect(address) as connection,
+    ):
+        connection.sendall(post(body)[:-2_000_000])
+        assert refused(connection, 401)["type"] == "WrongToken"
+        connection.sendall(body[:2_000_000])
+        token = b"Authorization: Bearer s3cret\r\n"
+        connection.sendall(post(body, more=token))
+        assert refused(connection, 413)["type"] == "TooLarge"
+        connection.sendall(post(more=token))  # the same connection can go on
+        assert answer(connection)[0] == 200
 
 
 @pytest.mark.parametrize(
-    ("sent", "status"),
+    "sent",
     [
-        (b"nonsense\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nX: " + b"y" * 200_000 + b"\r\n\r\n", 431),
-        (b"POST /api/verify HTTP/1.1\r\n" + HOST + b"Content-Length: x\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
-        (b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: gzip\r\n\r\n", 501),
+        b"nonsense\r\n\r\n",
+        b"GET / HTTP/1.1\r\nX: " + b"y" * 200_000 + b"\r\n\r\n",
+        b"POST /api/verify HTTP/1.1\r\n" + HOST + b"Content-Length: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: gzip\r\n\r\n",
     ],
 )
-def test_what_is_not_http_is_refused_like_everything(
-    model: Service, sent: bytes, status: int
-) -> None:
+def test_what_is_not_http_is_refused(model: Service, sent: bytes) -> None:
     with serving(model, Limits()) as address:
         with connect(address) as connection:
             connection.sendall(sent)
-            assert refused(connection, status)["type"] == "WrongRequest"
+            assert connection.recv(12) == b"HTTP/1.1 400"
+            assert ended(connection)
         assert is_healthy(address)
 
 
@@ -238,19 +221,9 @@ def test_a_body_of_two_lengths_is_refused_and_nothing_behind_it_is_heard(model: 
         assert ended(connection)
 
 
-def test_tiny_chunks_are_cut_off(model: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(web_limits, "_MOST_PARSING", 0.2)
-    head = post(b"").replace(b"Content-Length: 0", b"Transfer-Encoding: chunked")
-    with serving(model, Limits()) as address:
-        with connect(address) as connection:
-            connection.sendall(head)
-            assert cut_off(connection, b"1\r\nx\r\n" * 10_000, 1_000)
-        assert is_healthy(address)
-
-
 def test_a_client_that_does_not_listen_is_hung_up_on(model: Service) -> None:
     body = json.dumps({"texts": [f"{GARDEN} {at}" for at in range(20)]}).encode()
-    limits = Limits(stall_seconds=0.5, header_seconds=0.5, per_client=4)
+    limits = Limits(seconds=2, requests=4)
     with serving(model, limits) as address, ExitStack() as stack:
         for _ in range(8):
             connection = stack.enter_context(socket.socket())
@@ -268,7 +241,7 @@ class TestTooMany:
     """More than there are places for, from the address of an honest client."""
 
     def test_half_sent_headers_and_slow_bodies_keep_nobody_out(self, model: Service) -> None:
-        limits = Limits(requests=8, per_client=4)
+        limits = Limits(requests=8)
         with serving(model, limits) as address, ExitStack() as stack:
             for opening in (b"POST / HTT", post()[:-100]):
                 for _ in range(60):
@@ -312,7 +285,7 @@ class TestTooMany:
             begun.set()
             assert go_on.wait(30)
 
-        opened = Service(model.verifier, model.verifier, limits=Limits(requests=2, per_client=2))
+        opened = Service(model.verifier, model.verifier, limits=Limits(requests=2))
         with running(opened) as url, ExitStack() as stack:
             address = address_of(url)
             held = opened._quick.submit(Job([], wait))

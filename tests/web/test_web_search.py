@@ -14,8 +14,8 @@ from serving import running
 from test_web_look import assert_accessible_in_both
 from test_web_page import done, expect
 
+from adhominem import answer
 from adhominem.arrays import Levs
-from adhominem.questions.search.ask import search_files
 from adhominem.verify.encoding import EnsembleEncoder
 from adhominem.web.guard import LINES
 from adhominem.web.server import create_app
@@ -36,12 +36,14 @@ def test_hits_are_those_of_the_command(
 ) -> None:
     letter = tmp_path / "letter.txt"
     letter.write_text(TEXT, "utf-8")
-    told = search_files(letter, made_index, model=mixed_folder, k=5).searched[0].hits
-    answer = client.post("/api/search", json={"texts": TEXT, "k": 5})
-    assert answer.status_code == 200
-    hits = answer.json()["searched"][0]["hits"]
+    told = (
+        answer("search", texts=letter, index=made_index, model=mixed_folder, k=5).searched[0].hits
+    )
+    got = client.post("/api/search", json={"texts": TEXT, "k": 5})
+    assert got.status_code == 200
+    hits = got.json()["searched"][0]["hits"]
     assert [hit["id"] for hit in hits] == [hit.id for hit in told]
-    assert "not an answer" in answer.json()["note"]
+    assert "not an answer" in got.json()["note"]
 
 
 def test_results_of_both_say_their_schema_and_each_text_is_encoded_once(

@@ -24,7 +24,7 @@ import adhominem
 from adhominem.cli import main
 from adhominem.errors import OptionError
 from adhominem.web import server
-from adhominem.web.limits import Limits
+from adhominem.web.failures import Limits
 from adhominem.web.server import open_socket, url_of
 from adhominem.web.uploads import FileReader, Part
 

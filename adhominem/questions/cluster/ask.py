@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from adhominem.errors import InputError, OptionError
@@ -28,7 +27,6 @@ from adhominem.questions.question import (
     Input,
     Question,
     Texts,
-    answer_files,
     made_by,
 )
 from adhominem.records import Offered, Within
@@ -135,18 +133,6 @@ class HowManyWriters(Question):
             raise InputError("there is one text; expected several to tell apart", texts.name)
         compared = compare_corpus(verifier, run, texts, self.population)
         return _clustering(verifier, compared, self.prior_same_author)
-
-
-def cluster_corpus(corpus: str | Path, **options: Any) -> Clustering:
-    """Say how many people wrote the texts of a corpus, and who wrote what.
-
-    Options are the settings of `HowManyWriters`, a `population` as in `map_corpus`, and what
-    `answer_files` takes. By default the population is the texts themselves, if they are many
-    enough (`FEWEST_FOR_POPULATION`), and otherwise none. Where authors are known, the clusters are
-    measured by them.
-    """
-    clustering: Clustering = answer_files(HowManyWriters, texts=corpus, **options)
-    return clustering
 
 
 def cluster_texts(

@@ -47,7 +47,7 @@ def _measured(clustering: Clustering) -> str:
 
 
 def odds(log10_odds: float) -> str:
-    """Odds as people say them; a Bayes factor is no finer than this."""
+    """Odds as people say them; a Bayes factor is not more precise than this."""
     value = 10 ** abs(log10_odds)
     number = f"{value:.1f}" if value < 10 else f"{float(f'{value:.2g}'):,.0f}"
     return f"{number}:1" if log10_odds >= 0 else f"1:{number}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from adhominem.errors import OptionError
@@ -16,7 +15,6 @@ from adhominem.questions.question import (
     Question,
     Side,
     Texts,
-    answer_files,
     cost,
 )
 from adhominem.records import Offered, Within, settings_of
@@ -104,24 +102,3 @@ class WhatDiffers(ContrastOptions, Question):
     def _name_of_population(self) -> str:
         path = self.population.name
         return f"population {name_of(path)}" if path else "population"
-
-
-def contrast_files(
-    first: str | Path,
-    second: str | Path | None = None,
-    *,
-    population: str | Path | None = None,
-    **options: Any,
-) -> Contrast:
-    """Say what sets two sides apart, each a file or a folder of one person's texts.
-
-    Without a `second` side, the first is contrasted with the `population`, which is texts by
-    anybody. With one, the population's rates are shown beside those of both sides. Options are the
-    settings of `WhatDiffers`, and what `answer_files` takes; the model says which n-grams are
-    counted.
-    """
-    if second is None and population is None:
-        raise OptionError("one side and no population; expected two sides, or a population")
-    options |= {"first": first, "second": second, "population": population}
-    contrast: Contrast = answer_files(WhatDiffers, **options)
-    return contrast

@@ -16,7 +16,7 @@ import numpy as np
 
 from adhominem.arrays import IntArray
 from adhominem.errors import OptionError
-from adhominem.pairs.passages import find_duplicates, fingerprint, without_shared
+from adhominem.pairs.passages import find_duplicates, fingerprints, without_shared
 from adhominem.questions.candidates import foreign_texts
 from adhominem.questions.contrast.habits import (
     GROUPS,
@@ -272,7 +272,7 @@ def _remarks(
                 f"{side.name} has {side.tokens:,} words and marks: only the most frequent habits "
                 "can be seen in so little"
             )
-    prints = [fingerprint(document.text) for document in (*first, *second)]
+    prints = fingerprints([document.text for document in (*first, *second)])
     shared = [
         (pair.first, pair.second)
         for pair in find_duplicates(prints)

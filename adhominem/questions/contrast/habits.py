@@ -243,7 +243,7 @@ class Rates:
 
     @property
     def ratio(self) -> FloatArray:
-        """Of both rates, with half an occurrence added to each, so that it is finite."""
+        """The ratio of both rates, with half an occurrence added to each, so that it is finite."""
         first, second = ((side.counts + 0.5) / side.tokens for side in (self.first, self.second))
         return np.asarray(first / second)
 

@@ -19,13 +19,12 @@ from adhominem.evaluation.figures import Entropies, Picture, pictures
 from adhominem.evaluation.measures import MEASURES, Evaluation
 from adhominem.questions.question import Table
 from adhominem.records import strict_json, with_schema
-from adhominem.render.drawing_png import drawing_png
+from adhominem.render.drawings import drawing_png, tippett
 from adhominem.render.templates import asset, render_page
-from adhominem.render.tippett import tippett
 from adhominem.text.writing import write_folder, write_whole
 
 if TYPE_CHECKING:
-    from adhominem.questions.evaluate.table import ScoreTable
+    from adhominem.questions.evaluate.files import ScoreTable
 
 _OF_PARTS = ("auc", "c@1", "overall_2021", "cllr", "eer")  # the measures of parts of the set
 _OF_TABLE_2 = ("auc", "c@1", "f05u_2020", "f1", "overall_2020")

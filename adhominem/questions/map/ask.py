@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -13,14 +12,16 @@ from adhominem.jobs.run import Run
 from adhominem.questions.cluster.cluster import PRIOR, Cluster, cluster_originals
 from adhominem.questions.corpus import MOST_DOCUMENTS, POPULATION_OF_CORPUS, compare_corpus
 from adhominem.questions.map.corpus_map import (
+    LINKAGES,
     LOG_10,
     CorpusMap,
+    join_all,
+    leaf_order,
     lev_products,
     nearest_of,
     projections,
 )
-from adhominem.questions.map.tree import LINKAGES, join_all, leaf_order
-from adhominem.questions.question import Input, Output, Question, Texts, answer_files
+from adhominem.questions.question import Input, Output, Question, Texts
 from adhominem.records import Offered, OneOf, Within
 from adhominem.verify.verifier import Verifier
 
@@ -120,18 +121,3 @@ class WhatIsAlike(Question):
             clusters=clusters,
             prior_same_author=self.prior_same_author if self.clusters else None,
         )
-
-
-def map_corpus(
-    model: str | Path, corpus: str | Path, output: str | Path, **options: Any
-) -> CorpusMap:
-    """Write the map of all documents of a corpus, or of some that are drawn at random.
-
-    Options are the settings of `WhatIsAlike`, and what `answer_files` takes. `population` is the
-    path of a relevant population; `input` means the corpus itself, `none` means none. By default it
-    is `input` if the corpus has enough texts.
-    """
-    drawn: CorpusMap = answer_files(
-        WhatIsAlike, model=model, texts=corpus, output=output, **options
-    )
-    return drawn

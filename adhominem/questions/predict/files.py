@@ -20,9 +20,8 @@ from typing import Literal
 
 from adhominem.arrays import BoolArray, Levs, joined
 from adhominem.errors import InputError, OptionError
-from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.run import Watch, open_corpora, read_population, unwatched
-from adhominem.jobs.workers import EncoderPool, begun_ahead
+from adhominem.jobs.workers import EncoderPool, begun_ahead, encoder_on
 from adhominem.questions.predict.partial_answers import (
     Case,
     PartialAnswers,

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, ClassVar
 
@@ -48,7 +47,6 @@ from adhominem.questions.question import (
     Question,
     Side,
     Texts,
-    answer_files,
     as_known,
     cost,
     documents_in,
@@ -237,26 +235,6 @@ class WhichCandidate(Question):
         population = given.relevant(verifier, run)
         with run.watch("ranking", unit="share") as on_progress:
             return _ranking(verifier, self, population, run, on_progress)
-
-
-def rank(
-    disputed: str | Path | Sequence[str | Path],
-    candidates: str | Path,
-    *,
-    output: str | Path | None = None,
-    **options: Any,
-) -> Ranking:
-    """Which of some candidates, if any, wrote a disputed text, and how strong is the evidence?
-
-    `disputed` are files, folders of texts, or `-` for standard input; they are taken to be by one
-    author, unless they are ranked `one_by_one`. `candidates` is a corpus with authors: a folder
-    with one folder for each, for example. Options are the settings of `WhichCandidate`, a
-    `population`, a `scale`, and what `answer_files` takes. With an `output`, a page is written
-    there, which also shows what speaks for the first candidates.
-    """
-    options |= {"disputed": disputed, "candidates": candidates}
-    ranking: Ranking = answer_files(WhichCandidate, output=output, **options)
-    return ranking
 
 
 def rank_texts(

@@ -132,7 +132,7 @@ def trust_rows(trust: Trust) -> list[tuple[str, str, str, str]]:
         (
             "“none” where the author was left out",
             trust.none_right,
-            "texts by somebody who was no candidate for once, given to none of them",
+            "texts by somebody who was not a candidate in that trial, given to none of them",
         ),
     )
     measures = (

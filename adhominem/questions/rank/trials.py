@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from adhominem.arrays import AnyLevs, BoolArray, FloatArray, IntArray, joined
-from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.evaluation.measures import cllr
 from adhominem.questions.rank.evidence import (
     MOST_POPULATION,
     LevsOf,
@@ -56,7 +56,7 @@ class Share:
 
     @classmethod
     def counted(cls, values: Sequence[bool]) -> Share:
-        """Of independent things; the interval is the exact one."""
+        """A share of independent trials, with its exact interval."""
         low, high = exact_interval(sum(values), len(values)) if values else (0.0, 1.0)
         return cls(count=sum(values), of=len(values), low=low, high=high)
 
@@ -307,7 +307,7 @@ class Trials:
 
 
 def macro_f1(truth: IntArray, answered: IntArray) -> FloatArray:
-    """(draws,): PAN's macro-F1 of 2019 of trials (draws, trials), as `evaluation.pan` defines it.
+    """(draws,): PAN's macro-F1 of 2019 of trials (draws, trials): the mean of the candidates' F1.
 
     Both are numbers of candidates, -1 for none of them; each draw has texts by the same authors.
     """

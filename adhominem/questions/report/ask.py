@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -18,13 +18,11 @@ from adhominem.questions.question import (
     Question,
     Side,
     Texts,
-    answer_files,
     cost,
     documents_in,
 )
 from adhominem.questions.report.candidates import (
     AnyReport,
-    CandidatesReport,
     common_part,
     make_candidates_report,
 )
@@ -35,7 +33,6 @@ from adhominem.questions.report.report import (
     ANNEXES,
     MOST_DRAWS,
     SHORT_ANNEX,
-    Report,
     ReportOptions,
     file_dates,
     make_report,
@@ -320,49 +317,3 @@ class CheckReport(Question):
             has_population=reported.population is not None,
             has_study=reported.validation is not None and reported.validation.study is not None,
         )
-
-
-def report_files(
-    first: str | Path, second: str | Path, outputs: Sequence[str | Path], **options: Any
-) -> Report:
-    """Write the report on two files or folders as .html, .pdf or .docx; see `make_report`.
-
-    Options are those of `verify_files`, the settings of `CaseReport`, and paths: `validation` is
-    the file of a study of the examiner's own material, as `validate` writes it, and `case_file`
-    has the details of the case. `prior_same_author` is for the court to state: without it the
-    report states no probability.
-    """
-    options |= {"first": first, "second": second}
-    report: Report = answer_files(CaseReport, output=outputs, **options)
-    return report
-
-
-def report_candidates(
-    disputed: str | Path,
-    candidates: Sequence[str | Path],
-    outputs: Sequence[str | Path],
-    **options: Any,
-) -> CandidatesReport:
-    """Write the report on a disputed text and several candidates as .html, .pdf or .docx.
-
-    Each candidate is a file, or a folder of one person's texts, and is named after it. `prior_none`
-    is for the court to state: without it the report states no probabilities. All else is as in
-    `report_files`.
-    """
-    options |= {"first": disputed, "candidates": candidates}
-    report: CandidatesReport = answer_files(CaseReport, output=outputs, **options)
-    return report
-
-
-def check_report_files(
-    page: str | Path, first: str | Path, second: str | Path | None = None, **options: Any
-) -> ReportCheck:
-    """Compute the report in a file again from the files of its texts, and list all differences.
-
-    The texts are two sides, or a disputed text and `candidates`, paths of texts or folders. The
-    model is the one that the report names, unless it is given; a `population`, a verbal `scale`
-    and a `validation` study must be given again.
-    """
-    options |= {"page_file": page, "first": first, "second": second}
-    check: ReportCheck = answer_files(CheckReport, **options)
-    return check

@@ -17,7 +17,7 @@ import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
-from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.evaluation.measures import cllr
 from adhominem.evaluation.study import ValidationStudy
 from adhominem.model.calibration import CalibrationEvidence, LikeCases, Validation
 from adhominem.questions.validate.page import study_facts

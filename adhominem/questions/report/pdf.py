@@ -41,7 +41,7 @@ from adhominem.questions.report.document import (
 )
 from adhominem.questions.report.formats import DATA_NAME, data_of
 from adhominem.render import layout
-from adhominem.render.drawing_png import drawing_png
+from adhominem.render.drawings import drawing_png
 from adhominem.verify.explanation import Explanation
 
 SANS, BOLD, MONO = "DejaVuSans", "DejaVuSans-Bold", "DejaVuSansMono"

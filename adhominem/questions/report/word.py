@@ -39,7 +39,7 @@ from adhominem.questions.report.document import (
 )
 from adhominem.questions.report.formats import WORD_DATA, WORD_RELATION, data_of
 from adhominem.render import layout
-from adhominem.render.drawing_png import drawing_png
+from adhominem.render.drawings import drawing_png
 from adhominem.verify.explanation import Explanation
 
 _WIDE = 174.0  # mm of text on A4

@@ -19,9 +19,9 @@ from adhominem.questions.report.details import CaseDetails
 from adhominem.questions.report.report import FULL_ANNEX, NO_ANNEX, Report, ReportedText
 from adhominem.questions.validate.page import study_rows
 from adhominem.render import summary
+from adhominem.render.drawings import tippett
 from adhominem.render.summary import EVEN, in_numbers, signed, times
 from adhominem.render.templates import markup, sentence
-from adhominem.render.tippett import tippett
 from adhominem.score.decision import NONE, VerbalScale, say_probability, show_probability
 from adhominem.verify.cautions import UNCALIBRATED
 from adhominem.verify.explanation import ExplainedPassage, ExplainedText, Explanation, at_sentences

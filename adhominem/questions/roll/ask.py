@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -34,7 +33,6 @@ from adhominem.questions.question import (
     Known,
     Question,
     Texts,
-    answer_files,
     as_known,
     cost,
     made_by,
@@ -209,24 +207,6 @@ class WhichPart(RollOptions, Question):
         population = self.population.relevant(verifier, run)
         with run.watch("rolling", unit="share") as on_progress:
             return _Rolling(verifier, self, population, run).answer(on_progress)
-
-
-def roll_files(
-    text: str | Path,
-    against: Sequence[str | Path] = (),
-    output: str | Path | None = None,
-    *,
-    population: str | Path | None = None,
-    **options: Any,
-) -> Rolled:
-    """Say which part of a text is by which candidate, each a file or a folder of one's texts.
-
-    Without candidates, say where the style of the text changes. Options are those of `RollOptions`
-    and of `answer_files`. The page is written to `output`, if there is one.
-    """
-    options |= {"text": text, "candidates": against, "population": population}
-    rolled: Rolled = answer_files(WhichPart, output=output, **options)
-    return rolled
 
 
 def roll_text(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -17,7 +17,6 @@ from adhominem.questions.question import (
     Page,
     Question,
     Side,
-    answer_files,
 )
 from adhominem.questions.search.link import RATE, Links, link_accounts
 from adhominem.questions.search.search import HITS, SearchResult, search_texts
@@ -100,18 +99,6 @@ class WhoElse(Question):
         return result
 
 
-def search_files(
-    texts: str | Path | Sequence[str | Path], index: str | Path, **options: Any
-) -> SearchResult:
-    """Search an index for texts by the authors of these texts, and say what the hits are worth.
-
-    `texts` are files, folders of texts, or `-` for standard input; each is searched for by itself.
-    Options are the settings of `WhoElse`, a `scale`, and what `answer_files` takes.
-    """
-    result: SearchResult = answer_files(WhoElse, texts=texts, index=str(index), **options)
-    return result
-
-
 @dataclass(frozen=True, kw_only=True)
 class WhichAccounts(Question):
     """Which accounts of an index may be one person? A list for people to decide by.
@@ -169,14 +156,3 @@ class WhichAccounts(Question):
                 scale=self.scale,
                 on_texts=on_texts,
             )
-
-
-def link_index(index: str | Path, **options: Any) -> Links:
-    """Pairs and groups of accounts of an index that may be one person, for people to decide.
-
-    Options are the settings of `WhichAccounts`, a `scale`, and what `answer_files` takes. An
-    `output` that ends in .csv or .jsonl gets a row for each link, with room for a decision; one
-    that ends in .html a page.
-    """
-    links: Links = answer_files(WhichAccounts, index=str(index), **options)
-    return links

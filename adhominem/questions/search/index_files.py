@@ -13,9 +13,8 @@ from adhominem.index.build import Writer
 from adhominem.index.files import MANIFEST
 from adhominem.index.milvus import MilvusAddress, fill_collection
 from adhominem.index.searcher import TRIALS, Searcher, measure_chance
-from adhominem.jobs.engines import encoder_on
 from adhominem.jobs.run import Corpora, Watch, reading, unwatched
-from adhominem.jobs.workers import encoded_batches
+from adhominem.jobs.workers import encoded_batches, encoder_on
 from adhominem.model.folder import DEFAULT_MODEL
 from adhominem.text.files import Document, note_folder, note_input, open_regular, path_of
 from adhominem.text.streams import stop_or_skip

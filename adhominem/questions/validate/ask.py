@@ -23,9 +23,9 @@ from adhominem.jobs.run import Run
 from adhominem.model.folder import model_folder
 from adhominem.model.writing import trained_on
 from adhominem.pairs.cases import DrawnCase, by_others, draw_cases
-from adhominem.pairs.passages import find_duplicates, fingerprint
+from adhominem.pairs.passages import find_duplicates, fingerprints
 from adhominem.questions.corpus import each_by_itself
-from adhominem.questions.question import Input, Output, Question, Texts, answer_files
+from adhominem.questions.question import Input, Output, Question, Texts
 from adhominem.records import Offered, Within
 from adhominem.score.population import Population
 from adhominem.text.exhibits import first_words
@@ -264,7 +264,7 @@ def _without_copies(texts: Sequence[ListedText]) -> tuple[list[ListedText], list
     unclear.
     """
     copies, doubtful = set(), set()
-    for pair in find_duplicates([fingerprint(document.text) for document, _ in texts]):
+    for pair in find_duplicates(fingerprints([document.text for document, _ in texts])):
         if texts[pair.first][0].author == texts[pair.second][0].author:
             copies.add(pair.second)
         else:
@@ -294,7 +294,7 @@ def _check_by_others(population: Texts, texts: Sequence[ListedText]) -> None:
             f"the population has texts by authors of the material: {listed(shared)}; {expected}",
             population.path,
         )
-    prints = [fingerprint(text.text) for text in (*(text for text, _ in texts), *members)]
+    prints = fingerprints([text.text for text in (*(text for text, _ in texts), *members)])
     pairs = find_duplicates(prints)
     copied = [pair.first for pair in pairs if pair.first < len(texts) <= pair.second]
     if copied:
@@ -302,18 +302,3 @@ def _check_by_others(population: Texts, texts: Sequence[ListedText]) -> None:
         raise InputError(
             f"the population has copies of the material: {names}; {expected}", population.path
         )
-
-
-def validate(
-    material: str | Path, outputs: Sequence[str | Path] = (), **options: Any
-) -> ValidationStudy:
-    """Validate a model on cases made from texts of known authors, under a case's conditions.
-
-    Each text is questioned once against `known` other texts by the same author, and as many are
-    compared with another author's; there are at most `cases` cases of each class. `population` is
-    the path of a population by other people for all cases; or `input`, for the texts of the
-    material by neither author of a case. The study is written to `outputs`, as .json and as an
-    .html page. Options are the settings of `HowGood`, and what `answer_files` takes.
-    """
-    study: ValidationStudy = answer_files(HowGood, material=material, output=outputs, **options)
-    return study

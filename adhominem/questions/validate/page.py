@@ -13,9 +13,9 @@ from typing import Any
 from adhominem.evaluation.measures import Measure
 from adhominem.evaluation.study import MEASURES, StudyCase, ValidationStudy
 from adhominem.questions.question import Page, Table
+from adhominem.render.drawings import tippett
 from adhominem.render.summary import signed
 from adhominem.render.templates import asset
-from adhominem.render.tippett import tippett
 
 _MOST_LISTED = 10  # cases that mislead
 

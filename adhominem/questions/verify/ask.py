@@ -18,7 +18,6 @@ from adhominem.questions.question import (
     Question,
     Side,
     Texts,
-    answer_files,
     cost,
 )
 from adhominem.records import Offered, OneOf, Within
@@ -237,27 +236,3 @@ def _format(path: Path, chosen: str | None) -> str:
     if format := chosen or _BY_ENDING.get(path.suffix.lower(), ""):
         return format
     raise OptionError(f"{path} has no known ending; expected {', '.join(_BY_ENDING)}, or --format")
-
-
-def verify_files(first: str | Path, second: str | Path, **options: Any) -> Verification:
-    """Compare two files, folders of one author's texts, or `-` for standard input.
-
-    Options are the settings of `SameWriter`; `also_first` and `also_second`, more texts of a side,
-    `topic_first` and `topic_second`; paths of a `population` and a `scale`; and what `answer_files`
-    takes.
-    """
-    result: Verification = answer_files(SameWriter, first=first, second=second, **options)
-    return result
-
-
-def explain_files(
-    first: str | Path | None = None, second: str | Path | None = None, **options: Any
-) -> Explanation:
-    """Compare two files or folders like `verify_files`, and explain what made the result.
-
-    In their place, a file or folder of PAN's `pairs` and the id of a `pair` can be given. With
-    `in_windows`, the windows of each network are part of the explanation. It is written to
-    `output`, if given, in the `format` html or terminal; by default the file's ending decides.
-    """
-    result: Explanation = answer_files(WhatSpeaks, first=first, second=second, **options)
-    return result

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import made_up_rows, write_rows
 
-from adhominem import cluster_corpus
+from adhominem import answer
 from adhominem.cli import main
 from adhominem.errors import InputError, OptionError
 from adhominem.questions.cluster.cluster import describe_clusters, merge_texts
@@ -132,7 +132,7 @@ def test_the_command_names_the_texts_of_each_cluster(texts: Path, mixed_folder: 
 
 def test_without_authors_nothing_is_measured(tmp_path: Path, mixed_folder: Path) -> None:
     rows = [{**row, "author": ""} for row in made_up_rows(2, 3, "n")]
-    result = cluster_corpus(write_rows(tmp_path / "texts.jsonl", rows), model=mixed_folder)
+    result = answer("cluster", texts=write_rows(tmp_path / "texts.jsonl", rows), model=mixed_folder)
     assert result.measures is None
     assert result.texts[0].author == ""
 
@@ -147,27 +147,27 @@ def test_bad_rows_are_left_out_and_a_single_text_is_refused(
     assert len(told["skipped"]) == 1
     alone = write_rows(tmp_path / "one.jsonl", made_up_rows(1, 1, "m"))
     with pytest.raises(InputError, match="expected several"):
-        cluster_corpus(alone, model=mixed_folder)
+        answer("cluster", texts=alone, model=mixed_folder)
     with pytest.raises(OptionError, match="prior"):
-        cluster_corpus(texts, model=mixed_folder, prior_same_author=0)
+        answer("cluster", texts=texts, model=mixed_folder, prior_same_author=0)
 
 
 def test_a_few_texts_are_told_what_a_population_might_change(
     texts: Path, tmp_path: Path, mixed_folder: Path
 ) -> None:
-    few = cluster_corpus(texts, model=mixed_folder)
-    own = cluster_corpus(texts, model=mixed_folder, population="input")
+    few = answer("cluster", texts=texts, model=mixed_folder)
+    own = answer("cluster", texts=texts, model=mixed_folder, population="input")
     people = "author" if own.authors == 1 else "authors"
     expected = f"if these texts were their own population, there would be {own.authors} {people}"
     assert expected in few.remarks
     assert any("no population was given" in remark for remark in few.remarks)
-    alone = cluster_corpus(texts, model=mixed_folder, population="none")
+    alone = answer("cluster", texts=texts, model=mixed_folder, population="none")
     for result in (own, alone):
         assert not any("were their own population" in remark for remark in result.remarks)
     assert any("no population was given" in remark for remark in alone.remarks)
     assert not any("no population was given" in remark for remark in own.remarks)
     three = write_rows(tmp_path / "three.jsonl", made_up_rows(3, 1, "m"))  # for nobody a population
-    remarks = cluster_corpus(three, model=mixed_folder).remarks
+    remarks = answer("cluster", texts=three, model=mixed_folder).remarks
     assert not any("were their own population" in remark for remark in remarks)
 
 
@@ -179,8 +179,8 @@ def test_copies_are_in_the_cluster_of_their_original_and_count_once(
         {**rows[at], "id": f"copy of {at}", "text": f" {rows[at]['text']}\n"} for at in (0, 5)
     ]
     copied = write_rows(tmp_path / "copied.jsonl", [copies[0], *rows, copies[1]])
-    before = cluster_corpus(texts, model=mixed_folder)
-    after = cluster_corpus(copied, model=mixed_folder)
+    before = answer("cluster", texts=texts, model=mixed_folder)
+    after = answer("cluster", texts=copied, model=mixed_folder)
     assert any("copies of one text" in remark for remark in after.remarks)
     assert (after.authors, after.fewest_authors, after.most_authors) == (
         before.authors,
@@ -195,4 +195,4 @@ def test_copies_are_in_the_cluster_of_their_original_and_count_once(
     assert listed == list(range(14))
     same = write_rows(tmp_path / "same.jsonl", [rows[0], copies[0]])
     with pytest.raises(OptionError, match="all texts are copies of one"):
-        cluster_corpus(same, model=mixed_folder)
+        answer("cluster", texts=same, model=mixed_folder)

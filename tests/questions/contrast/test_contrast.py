@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from adhominem import ContrastOptions, Document, contrast_files, contrast_texts, load
+from adhominem import ContrastOptions, Document, answer, contrast_texts, load
 from adhominem.errors import NotFoundError, OptionError
 from adhominem.questions.contrast.contrast import Contrast, Habit
 
@@ -136,9 +136,9 @@ def test_bad_input_is_told(tmp_path: Path, mixed_folder: Path, small_run: object
     first = texts_of("a", 3, "with", "lantern", "Anselm", ";")
     ann = write(tmp_path / "ann", first)
     with pytest.raises(OptionError, match="no population"):
-        contrast_files(ann, model=mixed_folder)
+        answer("contrast", first=ann, model=mixed_folder)
     with pytest.raises(NotFoundError):
-        contrast_files(ann, tmp_path / "nobody", model=mixed_folder)
+        answer("contrast", first=ann, second=tmp_path / "nobody", model=mixed_folder)
     with pytest.raises(OptionError, match="has no texts"):
         contrast_texts(load(mixed_folder), first, [])
     same = contrast_texts(load(mixed_folder), first, first)

@@ -27,8 +27,7 @@ from adhominem.questions.map.corpus_map import (
     principal_components,
     projections,
 )
-from adhominem.questions.map.groups import markers
-from adhominem.questions.map.page import map_page
+from adhominem.questions.map.page import map_page, markers
 from adhominem.questions.question import Texts
 from adhominem.score.calibration import Bounds, Calibration, Weights
 from adhominem.score.three_level import ThreeLevelParameters

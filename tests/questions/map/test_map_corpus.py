@@ -10,12 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import NgramRun, made_up_rows, write_rows
 
-from adhominem import Document, Population, load
+from adhominem import Document, Population, answer, load
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.questions.cluster.ask import cluster_corpus
 from adhominem.questions.corpus import FEWEST_FOR_POPULATION
-from adhominem.questions.map.ask import map_corpus
 from adhominem.verify.cautions import UNCALIBRATED
 
 
@@ -80,7 +78,7 @@ def test_bad_rows_are_left_out_listed_and_end_with_3(
     assert "texts.jsonl:13" in result.stderr
     assert "3 of the inputs could not be read" in out.read_text("utf-8")
     with pytest.raises(InputError):
-        map_corpus(ngram_run.folder, texts, out)
+        answer("map", model=ngram_run.folder, texts=texts, output=out)
 
 
 def test_an_empty_corpus_is_an_error_and_writes_nothing(
@@ -96,7 +94,7 @@ def test_an_empty_corpus_is_an_error_and_writes_nothing(
     assert "no document can be read here" in result.stderr
     assert "skipped 1 of the inputs" in result.stderr
     with pytest.raises(NotFoundError):
-        map_corpus(ngram_run.folder, tmp_path / "nowhere", out)
+        answer("map", model=ngram_run.folder, texts=tmp_path / "nowhere", output=out)
     assert not out.exists()
 
 
@@ -104,8 +102,14 @@ def test_of_too_many_documents_some_are_drawn(
     texts: Path, tmp_path: Path, ngram_run: NgramRun
 ) -> None:
     def names(seed: int) -> list[str]:
-        drawn = map_corpus(
-            ngram_run.folder, texts, tmp_path / "map.html", limit=7, seed=seed, skipped=[]
+        drawn = answer(
+            "map",
+            model=ngram_run.folder,
+            texts=texts,
+            output=tmp_path / "map.html",
+            limit=7,
+            seed=seed,
+            skipped=[],
         )
         assert drawn.remarks[0] == "the corpus has 12 documents; 7 of them were drawn at random"
         return [document.name for document in drawn.documents]
@@ -124,7 +128,7 @@ def test_a_population_is_the_corpus_none_or_what_is_given(
     out = tmp_path / "map.html"
     others = write_rows(tmp_path / "others.jsonl", made_up_rows(5, 2, "other"))
     drawn_files = {
-        name: map_corpus(ngram_run.folder, texts, out, population=name)
+        name: answer("map", model=ngram_run.folder, texts=texts, output=out, population=name)
         for name in ("input", "none", str(others), None)
     }
     assert {name: drawn.population_texts for name, drawn in drawn_files.items()} == {
@@ -153,10 +157,17 @@ def test_the_help_says_how_many_texts_are_their_own_population() -> None:
 
 def test_many_texts_are_their_own_population(tmp_path: Path, ngram_run: NgramRun) -> None:
     rows, out = made_up_rows(5, 3, "m"), tmp_path / "map.html"
-    many = map_corpus(ngram_run.folder, write_rows(tmp_path / "many.jsonl", rows), out)
+    many = answer(
+        "map", model=ngram_run.folder, texts=write_rows(tmp_path / "many.jsonl", rows), output=out
+    )
     assert (many.population, many.population_texts) == ("input", 15)
     copied = [*rows[:14], {**rows[0], "id": "a copy"}]
-    fewer = map_corpus(ngram_run.folder, write_rows(tmp_path / "fewer.jsonl", copied), out)
+    fewer = answer(
+        "map",
+        model=ngram_run.folder,
+        texts=write_rows(tmp_path / "fewer.jsonl", copied),
+        output=out,
+    )
     assert fewer.population == "none"
     assert any("14 different texts are too few" in remark for remark in fewer.remarks)
 
@@ -164,7 +175,7 @@ def test_many_texts_are_their_own_population(tmp_path: Path, ngram_run: NgramRun
 def test_few_texts_are_no_population_of_their_own(tmp_path: Path, ngram_run: NgramRun) -> None:
     few = write_rows(tmp_path / "few.jsonl", made_up_rows(2, 1, "f"))
     out = tmp_path / "map.html"
-    drawn = map_corpus(ngram_run.folder, few, out)
+    drawn = answer("map", model=ngram_run.folder, texts=few, output=out)
     assert drawn.population == "none"
     assert any("2 different texts are too few" in remark for remark in drawn.remarks)
     result = run(few, "-o", out, "--population", "input", "--model", ngram_run.folder, status=1)
@@ -185,10 +196,10 @@ def test_authors_need_not_be_known(tmp_path: Path, ngram_run: NgramRun) -> None:
 def test_wrong_options_are_refused_before_the_work(texts: Path, tmp_path: Path) -> None:
     nowhere = tmp_path / "no-model"
     with pytest.raises(OptionError, match=r"map\.pdf is not an \.html file"):
-        map_corpus(nowhere, texts, tmp_path / "map.pdf")
+        answer("map", model=nowhere, texts=texts, output=tmp_path / "map.pdf")
     for options, expected in (({"limit": 0}, "1 or more"), ({"linkage": "ward"}, "'average' or")):
         with pytest.raises(OptionError, match=expected):
-            map_corpus(nowhere, texts, tmp_path / "map.html", **options)
+            answer("map", model=nowhere, texts=texts, output=tmp_path / "map.html", **options)
     run(texts, "-o", tmp_path / "map.html", "--linkage", "ward", status=2)
 
 
@@ -198,7 +209,7 @@ def test_the_groups_of_a_map_are_those_of_cluster(
     out = tmp_path / "map.html"
     options = ("--model", ngram_run.folder, "--prior", 0.4, "--json")
     told = json.loads(run(texts, "-o", out, "--clusters", *options).stdout)
-    clustering = cluster_corpus(texts, model=ngram_run.folder, prior_same_author=0.4)
+    clustering = answer("cluster", texts=texts, model=ngram_run.folder, prior_same_author=0.4)
     assert told["clusters"] == json.loads(json.dumps(clustering.to_json()))["clusters"]
     assert told["prior_same_author"] == 0.4
     assert "<strong>The groups</strong>" in out.read_text("utf-8")

@@ -14,8 +14,7 @@ from made_maps import AUTHORS, NASTY, made
 
 from adhominem.questions.cluster.cluster import Cluster
 from adhominem.questions.map.corpus_map import CorpusMap, Projection
-from adhominem.questions.map.groups import draw_documents
-from adhominem.questions.map.page import map_page
+from adhominem.questions.map.page import draw_documents, map_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

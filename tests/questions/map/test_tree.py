@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.errors import OptionError
-from adhominem.questions.map.tree import LINKAGES, Join, join_all, leaf_order
+from adhominem.questions.map.corpus_map import LINKAGES, Join, join_all, leaf_order
 
 MEANING = {"average": np.mean, "complete": np.min, "single": np.max}
 

@@ -1,4 +1,4 @@
-"""The commands rank and attribute: from files to a table, a page, JSON and PAN's answers."""
+"""The command rank: from files to a table, a page and JSON."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import SmallRun, made_up_rows, write_rows
 
-from adhominem import attribute_problems, rank
+from adhominem import answer
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.evaluation.pan import macro_f1
 
 ROWS = made_up_rows(4, 4, "c")
 UNKNOWN = made_up_rows(1, 2, "x")
@@ -59,7 +58,13 @@ def test_the_json_is_the_ranking_with_its_schema(case: Path, small_run: SmallRun
     call = ("rank", *disputed, case / "candidates", "--model", small_run.folder, "--each")
     told = json.loads(run(*call, "--json").stdout)
     assert told.pop("skipped") == []
-    ranking = rank(disputed, case / "candidates", model=small_run.folder, one_by_one=True)
+    ranking = answer(
+        "rank",
+        disputed=disputed,
+        candidates=case / "candidates",
+        model=small_run.folder,
+        one_by_one=True,
+    )
     assert told == json.loads(json.dumps(ranking.to_json()))
     assert told["schema"] == 1
     assert len(told["cases"]) == 2
@@ -73,9 +78,14 @@ def test_all_layouts_give_the_same_ranking(case: Path, small_run: SmallRun) -> N
     for row in ROWS:
         (flat / f"{row['id'].replace('/', '_')}.txt").write_text(row["text"], "utf-8")
     options: dict[str, Any] = {"model": small_run.folder, "trials": 0}
-    folders = rank(case / "disputed-0.txt", case / "candidates", **options)
+    folders = answer(
+        "rank", disputed=case / "disputed-0.txt", candidates=case / "candidates", **options
+    )
     for path in (rows, flat):
-        assert rank(case / "disputed-0.txt", path, **options).cases == folders.cases
+        assert (
+            answer("rank", disputed=case / "disputed-0.txt", candidates=path, **options).cases
+            == folders.cases
+        )
 
 
 def test_a_candidate_without_readable_texts_is_said_and_the_rest_goes_on(
@@ -88,12 +98,23 @@ def test_a_candidate_without_readable_texts_is_said_and_the_rest_goes_on(
     done = run(*call, "--trials", 0, status=3)
     assert "without a text that can be used: broken, empty" in done.stderr
     with pytest.raises(InputError):
-        rank(case / "disputed-0.txt", case / "candidates", model=small_run.folder)
+        answer(
+            "rank",
+            disputed=case / "disputed-0.txt",
+            candidates=case / "candidates",
+            model=small_run.folder,
+        )
 
 
 def test_a_disputed_text_among_the_known_ones_is_said(case: Path, small_run: SmallRun) -> None:
     shutil.copy(case / "disputed-0.txt", case / "candidates" / "c1" / "copy.txt")
-    ranking = rank(case / "disputed-0.txt", case / "candidates", model=small_run.folder, trials=0)
+    ranking = answer(
+        "rank",
+        disputed=case / "disputed-0.txt",
+        candidates=case / "candidates",
+        model=small_run.folder,
+        trials=0,
+    )
     assert "disputed_among_known" in [caution.code for caution in ranking.warnings]
     assert {row.name: row.texts for row in ranking.cases[0].candidates}["c1"] == 4
 
@@ -104,21 +125,22 @@ def test_wrong_calls_are_errors(case: Path, small_run: SmallRun) -> None:
         run("rank", disputed, candidates, *wrong, status=2)
     run("rank", candidates, status=2)
     with pytest.raises(OptionError, match=r"page\.pdf is not an \.html"):
-        rank(disputed, candidates, output=case / "page.pdf")
+        answer("rank", disputed=disputed, candidates=candidates, output=case / "page.pdf")
     with pytest.raises(NotFoundError):
-        rank(disputed, case / "nowhere", model=small_run.folder)
+        answer("rank", disputed=disputed, candidates=case / "nowhere", model=small_run.folder)
     one = case / "one"
     shutil.copytree(candidates / "c0", one / "c0")
     with pytest.raises(InputError, match="texts of 1 candidate"):
-        rank(disputed, one, model=small_run.folder)
+        answer("rank", disputed=disputed, candidates=one, model=small_run.folder)
 
 
 def test_no_page_is_written_onto_an_input(case: Path, small_run: SmallRun) -> None:
     (case / "page.html").symlink_to(case / "disputed-0.txt")
     with pytest.raises(OptionError):
-        rank(
-            case / "disputed-0.txt",
-            case / "candidates",
+        answer(
+            "rank",
+            disputed=case / "disputed-0.txt",
+            candidates=case / "candidates",
             output=case / "page.html",
             model=small_run.folder,
         )
@@ -127,90 +149,10 @@ def test_no_page_is_written_onto_an_input(case: Path, small_run: SmallRun) -> No
 
 def test_jobs_make_no_difference(case: Path, small_run: SmallRun) -> None:
     call: dict[str, Any] = {"model": small_run.folder, "trials": 6}
-    one = rank(case / "disputed-0.txt", case / "candidates", **call)
-    assert rank(case / "disputed-0.txt", case / "candidates", jobs=2, **call) == one
-
-
-# PAN's problems.
-
-
-@pytest.fixture
-def collection(tmp_path: Path) -> Path:
-    """A problem with two unknown texts of each of two candidates, and two by nobody."""
-    folder = tmp_path / "collection" / "problem00001"
-    (folder / "unknown").mkdir(parents=True)
-    truth = []
-    number = 0
-    for row in [*made_up_rows(2, 5, "p"), *made_up_rows(1, 2, "nobody")]:
-        author, text = row["id"].split("/")
-        if author.startswith("p") and int(text) < 3:
-            path = folder / author / f"known{text}.txt"
-            path.parent.mkdir(exist_ok=True)
-        else:
-            number += 1
-            path = folder / "unknown" / f"unknown{number:05}.txt"
-            known = author if author.startswith("p") else "<UNK>"
-            truth.append({"unknown-text": path.name, "true-author": known})
-        path.write_text(row["text"], "utf-8")
-    names = [{"author-name": name} for name in ("p0", "p1")]
-    info = {"unknown-folder": "unknown", "candidate-authors": names}
-    (folder / "problem-info.json").write_text(json.dumps(info), "utf-8")
-    (folder / "ground-truth.json").write_text(json.dumps({"ground_truth": truth}), "utf-8")
-    return folder.parent
-
-
-def test_problems_get_answers_in_pans_format_and_the_official_score(
-    collection: Path, small_run: SmallRun, tmp_path: Path
-) -> None:
-    call = ("attribute", collection, "--model", small_run.folder, "-o", tmp_path / "answers")
-    done = run(*call)
-    rows = json.loads((tmp_path / "answers" / "answers-problem00001.json").read_text("utf-8"))
-    assert [row["unknown-text"] for row in rows] == [f"unknown{at:05}.txt" for at in range(1, 7)]
-    assert {row["predicted-author"] for row in rows} <= {"p0", "p1", "<UNK>"}
-    told = json.loads((collection / "problem00001" / "ground-truth.json").read_text("utf-8"))
-    truth = {row["unknown-text"]: row["true-author"] for row in told["ground_truth"]}
-    score = macro_f1(
-        [truth[row["unknown-text"]] for row in rows],
-        [row["predicted-author"] for row in rows],
-        "<UNK>",
+    one = answer("rank", disputed=case / "disputed-0.txt", candidates=case / "candidates", **call)
+    assert (
+        answer(
+            "rank", disputed=case / "disputed-0.txt", candidates=case / "candidates", jobs=2, **call
+        )
+        == one
     )
-    assert f"Mean macro-F1  {score:.3f}" in done.stdout
-    with pytest.raises(OptionError, match="exists already"):
-        attribute_problems(collection, tmp_path / "answers", model=small_run.folder)
-
-
-def test_in_a_closed_set_every_text_gets_a_candidate(
-    collection: Path, small_run: SmallRun, tmp_path: Path
-) -> None:
-    answered = attribute_problems(
-        collection, tmp_path / "answers", model=small_run.folder, prior_none=0.0
-    )
-    assert answered.problems[0].none == 0
-    assert answered.problems[0].texts == 6
-
-
-def test_without_a_truth_there_are_answers_and_no_score(
-    collection: Path, small_run: SmallRun, tmp_path: Path
-) -> None:
-    (collection / "problem00001" / "ground-truth.json").unlink()
-    call = ("attribute", collection, "--model", small_run.folder, "-o", tmp_path / "answers")
-    told = json.loads(run(*call, "--json").stdout)
-    assert told["macro_f1"] is None
-    assert told["problems"][0]["accuracy"] is None
-
-
-def test_an_unknown_text_that_cannot_be_read_counts_as_given_to_none(
-    collection: Path, small_run: SmallRun, tmp_path: Path
-) -> None:
-    (collection / "problem00001" / "unknown" / "unknown00001.txt").write_text(" ", "utf-8")
-    skipped: list[InputError] = []
-    answered = attribute_problems(
-        collection,
-        tmp_path / "answers",
-        model=small_run.folder,
-        prior_none=0.0,
-        skipped=skipped,
-    )
-    assert len(skipped) == 1
-    assert answered.problems[0].texts == 5
-    assert answered.problems[0].accuracy is not None

@@ -13,10 +13,9 @@ from click.testing import CliRunner, Result
 from conftest import made_up_rows
 from made_up_reports import report
 
-from adhominem import Verifier, load
+from adhominem import Verifier, answer, load
 from adhominem.cli import main
 from adhominem.errors import InputError, OptionError
-from adhominem.questions.report.ask import check_report_files
 from adhominem.questions.report.candidates import (
     CandidatesReport,
     Proposition,
@@ -261,8 +260,11 @@ def test_a_report_on_candidates_does_not_say_which_folder_is_opened(
     changed = replace(told, propositions=(elsewhere, *others))
     (page := tmp_path / "report.html").write_text(report_page(changed), "utf-8")
     with pytest.raises(InputError, match="give the path of the model"):
-        check_report_files(
-            page, place / "disputed.txt", candidates=[place / name for name in NAMES]
+        answer(
+            "check-report",
+            page_file=page,
+            first=place / "disputed.txt",
+            candidates=[place / name for name in NAMES],
         )
 
 

@@ -7,14 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import SmallRun, made_up_rows
 
-from adhominem import (
-    check_report_files,
-    explain_files,
-    load,
-    read_exhibits,
-    report_files,
-    verify_files,
-)
+from adhominem import answer, load, read_exhibits
 from adhominem.errors import InputError, OptionError
 
 
@@ -37,13 +30,19 @@ def population(tmp_path: Path) -> Path:
     return folder
 
 
+def sides(case: tuple[Path, ...]) -> dict[str, Path]:
+    return {"first": case[0], "second": case[1]}
+
+
 def test_files_are_verified_as_their_texts_are(
     case: tuple[Path, Path, Path], population: Path, small_run: SmallRun
 ) -> None:
     first, second, third = case
     skipped: list[InputError] = []
-    result = verify_files(
-        *(first, second),
+    result = answer(
+        "verify",
+        first=first,
+        second=second,
         model=small_run.folder,
         also_first=[third],
         topic_second="ships",
@@ -65,21 +64,21 @@ def test_files_are_verified_as_their_texts_are(
     assert (result.first, result.second) == (expected.first, expected.second)
     assert [error.path for error in skipped] == [str(population / "broken.txt")]
     with pytest.raises(InputError, match=r"broken\.txt"):
-        verify_files(first, second, model=small_run.folder, population=population)
+        answer("verify", first=first, second=second, model=small_run.folder, population=population)
 
 
 def test_an_explanation_is_returned_and_written(
     case: tuple[Path, Path, Path], small_run: SmallRun, tmp_path: Path
 ) -> None:
-    alone = verify_files(*case[:2], model=small_run.folder)
-    explained = explain_files(*case[:2], model=small_run.folder, output=tmp_path / "e.html")
+    alone = answer("verify", **sides(case), model=small_run.folder)
+    explained = answer("explain", **sides(case), model=small_run.folder, output=tmp_path / "e.html")
     assert explained.verification == alone
     assert (tmp_path / "e.html").read_text("utf-8").lower().startswith("<!doctype html>")
     with pytest.raises(OptionError, match="no known ending"):
-        explain_files("nowhere", "nowhere", output=tmp_path / "e.md")
+        answer("explain", first="nowhere", second="nowhere", output=tmp_path / "e.md")
     before = case[0].read_bytes()
     with pytest.raises(OptionError, match="was read as input"):  # in Python, too
-        explain_files(*case[:2], model=small_run.folder, output=case[0], format="html")
+        answer("explain", **sides(case), model=small_run.folder, output=case[0], format="html")
     assert case[0].read_bytes() == before
 
 
@@ -87,12 +86,14 @@ def test_a_report_that_was_written_is_the_same_when_checked(
     case: tuple[Path, Path, Path], small_run: SmallRun, tmp_path: Path
 ) -> None:
     model, page = small_run.folder, tmp_path / "report.html"
-    report = report_files(*case[:2], [page], model=model, draws=20, case="7", date="2026-05-31")
+    report = answer(
+        "report", **sides(case), output=[page], model=model, draws=20, case="7", date="2026-05-31"
+    )
     assert report.details.case == "7"
-    check = check_report_files(page, *case[:2], model=model)
+    check = answer("check-report", page_file=page, **sides(case), model=model)
     assert (check.differences, check.own_scale, check.has_population) == ((), False, False)
-    other = check_report_files(page, case[0], case[2], model=model)
+    other = answer("check-report", page_file=page, first=case[0], second=case[2], model=model)
     assert other.to_json()["same"] is False
     assert other.differences
     with pytest.raises(OptionError, match=r"is not an \.html, \.pdf or \.docx file"):
-        report_files(*case[:2], [tmp_path / "report.doc"], model=model)
+        answer("report", **sides(case), output=[tmp_path / "report.doc"], model=model)

@@ -15,10 +15,9 @@ from click.testing import CliRunner, Result
 from conftest import SmallRun, made_up_rows, write_rows
 from made_up_reports import report_in_page
 
-from adhominem import Verifier, find_sources, load, read_pairs, write_pair_set
+from adhominem import Verifier, answer, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import InputError, ModelError
-from adhominem.questions.report.ask import check_report_files
 from adhominem.questions.report.check import Difference, check_report
 from adhominem.questions.report.document import report_page
 from adhominem.questions.report.formats import report_of
@@ -442,7 +441,7 @@ def test_a_report_does_not_say_which_folder_is_opened(
     monkeypatch.setattr("adhominem.questions.question.load", opened)
     page = tampered(case.page, change, tmp_path / "report.html")
     with pytest.raises(InputError, match="give the path of the model"):
-        check_report_files(page, case.first, case.second)
+        answer("check-report", page_file=page, first=case.first, second=case.second)
 
 
 def test_topics_are_those_of_the_report(case: Worked) -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from conftest import SmallRun, made_up_rows
 from made_up_reports import report_in_page, said, with_study
 
-from adhominem import Report, ValidationStudy, Verifier, load, make_report, read_study, validate
+from adhominem import Report, ValidationStudy, Verifier, answer, load, make_report, read_study
 from adhominem.cli import main
 from adhominem.errors import OptionError
 from adhominem.evaluation.study import MEASURES
@@ -50,7 +50,14 @@ def worked(small_run: SmallRun, tmp_path_factory: pytest.TempPathFactory) -> Wor
     for at in range(3):
         (place / "known" / f"{at}.txt").write_text(CASE[1 + at], "utf-8")
     study = place / "study.json"
-    validate(place / "letters", [study], model=small_run.folder, known=3, resamples=20)
+    answer(
+        "validate",
+        material=place / "letters",
+        output=[study],
+        model=small_run.folder,
+        known=3,
+        resamples=20,
+    )
     return Worked(place, small_run.folder, study)
 
 
@@ -138,9 +145,13 @@ def test_a_population_is_compared_by_its_texts_and_their_number(
     for row in made_up_rows(7, 1, "p"):
         (path / f"{row['author']}.txt").write_text(row["text"], "utf-8")
     options = {"model": worked.model, "known": 3, "resamples": 0}
-    given = validate(worked.place / "letters", population=path, **options)
-    drawn = validate(
-        worked.place / "letters", population="input", population_size=others, **options
+    given = answer("validate", material=worked.place / "letters", population=path, **options)
+    drawn = answer(
+        "validate",
+        material=worked.place / "letters",
+        population="input",
+        population_size=others,
+        **options,
     )
     for study, expected in ((given, 7), (drawn, others)):
         far = ["texts of the population"]
@@ -182,7 +193,15 @@ def test_the_command_takes_the_file_and_the_check_must_have_it_again(
     assert done.exit_code == 1
     assert "give its .json, too, by --validation" in done.stdout
     another = tmp_path / "another.json"
-    validate(worked.place / "letters", [another], model=worked.model, known=3, seed=1, resamples=20)
+    answer(
+        "validate",
+        material=worked.place / "letters",
+        output=[another],
+        model=worked.model,
+        known=3,
+        seed=1,
+        resamples=20,
+    )
     done = worked.run(*check, "--validation", another, "--json")
     assert done.exit_code == 1
     told = {difference["what"] for difference in json.loads(done.stdout)["differences"]}

@@ -21,7 +21,7 @@ from made_up_reports import ALL, report, validation
 from adhominem import Document, Population, find_sources, load, read_pairs, write_pair_set
 from adhominem.cli import main
 from adhominem.errors import OptionError
-from adhominem.evaluation.likelihood_ratio import cllr
+from adhominem.evaluation.measures import cllr
 from adhominem.model.calibration import LikeCases, Validation, read_validation
 from adhominem.model.folder import read_models
 from adhominem.model.member import make_members

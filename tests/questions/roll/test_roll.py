@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import rich_rows
 
-from adhominem import load, roll_files
+from adhominem import answer, load
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.questions.roll.smoothing import (
@@ -149,10 +149,11 @@ def test_the_command_tells_passages_and_writes_a_page(case: Path, mixed_folder: 
 
 
 def test_in_a_closed_circle_nobody_else_is_thought_of(case: Path, mixed_folder: Path) -> None:
-    told = roll_files(
-        case / "text.txt",
-        [case / "ann", case / "bob"],
-        case / "roll.html",
+    told = answer(
+        "roll",
+        text=case / "text.txt",
+        candidates=[case / "ann", case / "bob"],
+        output=case / "roll.html",
         model=mixed_folder,
         words=100,
         step=25,
@@ -175,31 +176,43 @@ def test_without_candidates_styles_are_told(case: Path, mixed_folder: Path) -> N
 def test_bad_input_is_told(case: Path, mixed_folder: Path) -> None:
     text, model = case / "text.txt", mixed_folder
     with pytest.raises(InputError, match="fewer than one window"):
-        roll_files(text, model=model, words=50_000)
+        answer("roll", text=text, model=model, words=50_000)
     with pytest.raises(OptionError, match="step"):
-        roll_files(text, model=model, words=100, step=200)
+        answer("roll", text=text, model=model, words=100, step=200)
     with pytest.raises(OptionError, match=r"roll\.pdf is not an \.html"):
-        roll_files(text, output=case / "roll.pdf", model=model)
+        answer("roll", text=text, output=case / "roll.pdf", model=model)
     with pytest.raises(InputError, match="expected one: give a single text"):
-        roll_files(case / "ann", model=model)
+        answer("roll", text=case / "ann", model=model)
     with pytest.raises(OptionError, match="two candidates"):
-        roll_files(text, [case / "ann", case / "ann"], model=model, words=100, step=25)
+        answer(
+            "roll",
+            text=text,
+            candidates=[case / "ann", case / "ann"],
+            model=model,
+            words=100,
+            step=25,
+        )
     with pytest.raises(OptionError, match="expected two or more"):
-        roll_files(text, [case / "ann"], model=model, closed=True)
+        answer("roll", text=text, candidates=[case / "ann"], model=model, closed=True)
     (case / "empty").mkdir()
     with pytest.raises(NotFoundError, match="no text in this folder"):
-        roll_files(text, [case / "empty"], model=model)
+        answer("roll", text=text, candidates=[case / "empty"], model=model)
     (case / "ann").rename(case / "neither")
     with pytest.raises(OptionError, match="a candidate and a state"):
-        roll_files(text, [case / "neither"], model=model, words=100, step=25)
+        answer("roll", text=text, candidates=[case / "neither"], model=model, words=100, step=25)
 
 
 def test_copies_are_left_out_and_told(case: Path, mixed_folder: Path) -> None:
     known = (case / "ann" / "0.txt").read_text("utf-8")
     (case / "bob" / "copy.txt").write_text(known, "utf-8")
     (case / "bob" / "same.txt").write_text((case / "text.txt").read_text("utf-8"), "utf-8")
-    told = roll_files(
-        case / "text.txt", [case / "ann", case / "bob"], model=mixed_folder, words=100, step=25
+    told = answer(
+        "roll",
+        text=case / "text.txt",
+        candidates=[case / "ann", case / "bob"],
+        model=mixed_folder,
+        words=100,
+        step=25,
     )
     assert any("one text under the names of two" in remark for remark in told.remarks)
     assert any("stands among the known ones" in remark for remark in told.remarks)

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from conftest import SmallRun, made_up_rows, write_rows
 
 import adhominem
-from adhominem import Verifier, load, read_documents, read_study, validate
+from adhominem import Verifier, answer, load, read_documents, read_study
 from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.evaluation.study import StudyCase, ValidationStudy
@@ -42,7 +42,9 @@ def verifier(small_run: SmallRun) -> Verifier:
 
 
 def tried(material: Path, small_run: SmallRun, **options: Any) -> ValidationStudy:
-    return validate(material, model=small_run.folder, **{"resamples": 20, **options})
+    return answer(
+        "validate", material=material, model=small_run.folder, **{"resamples": 20, **options}
+    )
 
 
 def sides_of(study: ValidationStudy, case: StudyCase) -> tuple[str, list[str]]:
@@ -222,13 +224,13 @@ def test_wrong_options_and_empty_material_are_errors(
     material: Path, small_run: SmallRun, tmp_path: Path
 ) -> None:
     with pytest.raises(OptionError, match=r"study\.txt is not a \.json or an \.html file"):
-        validate(material, [tmp_path / "study.txt"])
+        answer("validate", material=material, output=[tmp_path / "study.txt"])
     with pytest.raises(OptionError, match="population size without the population `input`"):
-        validate(material, population_size=9)
+        answer("validate", material=material, population_size=9)
     with pytest.raises(OptionError, match="known is 0"):
-        validate(material, known=0)
+        answer("validate", material=material, known=0)
     with pytest.raises(NotFoundError):
-        validate(tmp_path)
+        answer("validate", material=tmp_path)
     nobody = write_rows(tmp_path / "rows.jsonl", [{"text": "nobody wrote this"}])
     done = run("validate", nobody, status=1)
     assert "no text of a known author can be read here" in done.stderr
@@ -276,5 +278,5 @@ def test_no_output_is_written_onto_an_input(
     folder = Path(shutil.copytree(material, tmp_path / "letters"))
     (tmp_path / "link.json").symlink_to(folder / "v0" / "1.txt")
     with pytest.raises(OptionError):
-        tried(folder, small_run, outputs=[tmp_path / "link.json"])
+        tried(folder, small_run, output=[tmp_path / "link.json"])
     assert (folder / "v0" / "1.txt").read_text("utf-8") == TEXTS["v0/1"]
