@@ -16,9 +16,9 @@ import numpy as np
 import adhominem
 from adhominem.arrays import AnyLevs, Array32, FloatArray, IntArray, Levs, joined
 from adhominem.model.member import Member
-from adhominem.ngrams.encoder import NgramEncoder, NgramVariants
+from adhominem.ngrams.encoder import NgramVariants
 from adhominem.pairs.passages import TakenOut
-from adhominem.paper.runtime import NetworkOutput, NetworkVariants
+from adhominem.paper.runtime import NetworkOutput, NetworkVariants, Runtime
 from adhominem.records import with_schema
 from adhominem.score.calibration import Conditions, LogBayesFactors
 from adhominem.score.contributions import Contribution, ProductContribution
@@ -150,15 +150,15 @@ class ComparedSides:
         if text not in self._variants:
             starts = self.passages(text)
             self._variants[text] = [
-                NgramVariants(member.encoder, text.tokens(member).tokens, starts)
-                if isinstance(member.encoder, NgramEncoder)
-                else NetworkVariants(
+                NetworkVariants(
                     member.encoder,
                     text.tokens(member).tokens,
                     member.topic(text.document),
                     starts,
                     text.attention.get(member),
                 )
+                if isinstance(member.encoder, Runtime)
+                else NgramVariants(member.ngrams(text.document), text.tokens(member).tokens, starts)
                 for member in self.members
             ]
         return self._variants[text]
