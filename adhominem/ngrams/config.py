@@ -68,6 +68,9 @@ class NgramConfig(BaseConfig):
     ngrams: NgramOptions = field(default_factory=NgramOptions)
     form: Annotated[str, OneOf("projection", "profile")] = "projection"
     lev_size: Size = 768
+    # Each source of texts is in the language that its name begins with, such as de-novels, and each
+    # language has n-grams of its own (`by_language.py`).
+    by_language: bool = False
     training: NgramTrainingOptions = field(default_factory=NgramTrainingOptions)
 
 
@@ -89,6 +92,7 @@ NGRAM_PRESETS = {
     # One language of several, learnt together: a few hundred authors each.
     "ngram-languages": NgramConfig(
         form="profile",
+        by_language=True,
         lev_size=32_768,
         ngrams=NgramOptions(
             longest=5,
