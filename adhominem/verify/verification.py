@@ -22,7 +22,7 @@ from adhominem.paper.runtime import NetworkOutput, NetworkVariants, Runtime
 from adhominem.records import with_schema
 from adhominem.score.calibration import Conditions, LogBayesFactors
 from adhominem.score.contributions import Contribution, ProductContribution
-from adhominem.score.decision import Decision, VerbalScale, decide, probability_same_author
+from adhominem.score.decision import LOG_10, Decision, VerbalScale, decide, probability_same_author
 from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer
 from adhominem.text.exhibits import Exhibit
@@ -35,7 +35,6 @@ from adhominem.verify.encoding import TokensBy
 if TYPE_CHECKING:
     from adhominem.verify.verifier import Verifier
 
-_LOG_10 = float(np.log(10))
 
 _MOSTLY = 0.5  # smallest share of a genre for the texts to count as of it
 _ANY_GENRE = "*"  # the texts resemble the training texts, but no single genre
@@ -310,8 +309,8 @@ def verification_of(
     factor = float(scored.log_bayes_factor[0])
     probability = float(probability_same_author(factor, prior_same_author))
     scale = scale or VerbalScale()
-    bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
-    sentence = scale.sentence(factor / _LOG_10)
+    bounds = float(scored.lower_bound[0]) / LOG_10, float(scored.upper_bound[0]) / LOG_10
+    sentence = scale.sentence(factor / LOG_10)
     reach = scale.reach(*bounds) if scored.calibrated else ""
     whole = joined(comparison.levs)
     texts, count = comparison.texts, len(comparison.sides[0])
@@ -342,7 +341,7 @@ def verification_of(
     use = None
     if population is not None:
         without = float(verifier.score([first], [second])[0])
-        use = PopulationUse(population.texts, without / _LOG_10)
+        use = PopulationUse(population.texts, without / LOG_10)
     obstacles = tuple(caution.message for caution in cautions if caution.blocks_decision)
     decided = decide(probability, delta, obstacles)
     reason = decided.reason
@@ -352,7 +351,7 @@ def verification_of(
         reason += ", by a model that is not calibrated"
     return Verification(
         log_bayes_factor=factor,
-        log10_bayes_factor=factor / _LOG_10,
+        log10_bayes_factor=factor / LOG_10,
         verbal=f"No statement is made: {reason}." if obstacles else sentence,
         lower_bound=bounds[0] if scored.calibrated else None,
         upper_bound=bounds[1] if scored.calibrated else None,
