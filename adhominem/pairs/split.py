@@ -130,7 +130,7 @@ class _Survey:
         self.labels.add(document, corpus)
         self.ids.append(document.id)
         self.words.append(count_words(document.text))
-        self.digests.append(digest_of(json.dumps(asdict(document), sort_keys=True)))
+        self.digests.append(digest_of(json.dumps(_row(document), sort_keys=True)))
         self.fingerprints += fingerprints([document.text], whole=whole)
 
     def add_pair(self, pair: Pair, corpus: str) -> None:
@@ -465,4 +465,10 @@ def _copy_pairs(source: Source, folder: Path, parts: IntArray, chosen: BoolArray
 
 
 def _line_of(document: Document) -> str:
-    return json.dumps(asdict(document), ensure_ascii=False) + "\n"
+    return json.dumps(_row(document), ensure_ascii=False) + "\n"
+
+
+def _row(document: Document) -> dict[str, str]:
+    """A document as it is written: the language only if it is said."""
+    row: dict[str, str] = asdict(document)
+    return row if row["language"] else {key: row[key] for key in row if key != "language"}
