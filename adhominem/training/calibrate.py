@@ -57,6 +57,8 @@ _FEWEST = 30  # cases of each class: fewer fix no parameters
 _FEWEST_AUTHORS = 2 * _FOLDS  # with several texts
 _FEW_AUTHORS = 20  # with fewer, there is a warning; of many sets, smaller ones are left out
 _FEWEST_SETS = 3  # that a set is left out of: with fewer, authors are
+LevsByAuthors = tuple[Levs, Sequence[str]]  # LEVs (texts, lev_size), and the author of each
+
 _FEWEST_IN_CELL = 100  # cases of each class, on which bounds rest
 _LENGTHS = (0.005, 0.998)  # shares of texts between which nearly all lengths lie
 
@@ -112,13 +114,14 @@ def _calibrate(
     names = tuple(of_set.name for of_set in material)
     parts: list[CasePart] = []
     numbers: dict[object, int] = {}  # of all cases
-    samples: list[tuple[Levs, list[str]]] = []  # of each set: LEVs, and authors
+    samples: list[tuple[str, LevsByAuthors]] = []  # of each set
     for of_set in material:
         if not of_set.documents:
             continue
         levs = of_set.encode(encode, on_documents)
-        samples.append(_sample(levs, of_set.documents))
-        simulated = CaseMaker(scorer, of_set, levs, names, numbers)
+        samples.append((of_set.name, _sample(levs, of_set.documents)))
+        known = _has_other_genres(verifier, of_set.name)
+        simulated = CaseMaker(scorer, of_set, levs, names, numbers, can_be_unknown=known)
         for number, condition in enumerate(conditions()):
             drawn = of_set.cases(condition, cases, seed=number)
             if drawn is not None:
@@ -127,7 +130,7 @@ def _calibrate(
     fitting = _CalibrationFit(scorer.members, parts)
     alone = fitting.report(names, population=False)
     assert alone is not None  # both classes were checked for
-    calibration = with_one_genre(verifier, fitting.calibration, samples)
+    calibration = with_one_genre(verifier, fitting.calibration, dict(samples))
     reports = CalibrationReports(calibration, alone, fitting.report(names, population=True))
     validation = fitting.validation()
     write_calibration(
@@ -148,29 +151,51 @@ def _sample(levs: Levs, documents: Sequence[Document]) -> tuple[Levs, list[str]]
     return levs[rows], [documents[at].author for at in rows.tolist()]
 
 
+def _has_other_genres(verifier: Verifier, name: str) -> bool:
+    """Whether a genre can be taken for unknown: others in its language are known."""
+    if not verifier.languages:
+        return True
+    genres = verifier.lead.genres.names if verifier.lead.genres is not None else ()
+    return any(other != name and _language(other) == _language(name) for other in genres)
+
+
+def _language(name: str) -> str:
+    """The language of a genre of a model of several: its name begins with it, as in de-novels."""
+    return name.split("-")[0]
+
+
 def with_one_genre(
-    verifier: Verifier, calibration: Calibration, sets: Sequence[tuple[Levs, Sequence[str]]]
+    verifier: Verifier, calibration: Calibration, sets: Mapping[str, LevsByAuthors]
 ) -> Calibration:
     """A calibration that can also estimate whether two sides are of one genre.
 
-    It is fitted to `sets`, the LEVs and authors of some texts of each of several genres.
+    It is fitted to `sets`, the LEVs and authors of some texts of each of several genres. Only those
+    in one language are held against each other; there, few genres are known, so texts of one are
+    also taken as if it were not.
     """
     scorers = [member.scorer for member in verifier.members]
     scorer = Scorer.of(scorers, calibration, verifier.scorer.lead)
     rng = np.random.default_rng(0)
     evidence, is_same_genre = [np.zeros(0)], [np.zeros(0, dtype=bool)]
-    for at, (levs, authors) in enumerate(sets):
-        for same_genre in (True, False):
-            others = [at] if same_genre else [number for number in range(len(sets)) if number != at]
-            for number in others:
-                theirs, names = sets[number]
-                count = _OF_GENRE // len(others) + 1
-                first, second = (rng.integers(0, len(of), count) for of in (authors, names))
-                two = [authors[a] != names[b] for a, b in zip(first, second, strict=True)]
-                log_odds = scorer.scores(levs[first[two]], theirs[second[two]]).one_genre
-                if log_odds is not None:
-                    evidence.append(log_odds)
-                    is_same_genre.append(np.full(len(log_odds), same_genre))
+    for name, (levs, authors) in sets.items():
+        others = [
+            other
+            for other in sets
+            if other != name and (not verifier.languages or _language(other) == _language(name))
+        ]
+        compared = [(scorer, name)]
+        if verifier.languages and _has_other_genres(verifier, name):
+            compared.append((scorer.without(name), name))
+        compared += [(scorer, other) for other in others]
+        for scores, other in compared:
+            theirs, names = sets[other]
+            count = _OF_GENRE // (1 if other == name else len(others)) + 1
+            first, second = (rng.integers(0, len(of), count) for of in (authors, names))
+            two = [authors[a] != names[b] for a, b in zip(first, second, strict=True)]
+            log_odds = scores.scores(levs[first[two]], theirs[second[two]]).one_genre
+            if log_odds is not None:
+                evidence.append(log_odds)
+                is_same_genre.append(np.full(len(log_odds), other == name))
     slope, constant = fit_one_genre(np.concatenate(evidence), np.concatenate(is_same_genre))
     weights = replace(calibration.weights, genre_slope=slope, genre_constant=constant)
     return replace(calibration, weights=weights)

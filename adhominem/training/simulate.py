@@ -276,12 +276,14 @@ class CaseMaker:
         levs: Levs,
         names: tuple[str, ...],
         numbers: dict[object, int],
+        *,
+        can_be_unknown: bool = True,
     ) -> None:
         """`names` are those of all sets; `numbers` number all cases made so far."""
         self._material, self._names, self._numbers = material, names, numbers
         self._scorers: list[tuple[Scorer, list[MemberTexts]]] = [(scorer, scorer.tables(levs))]
         knows = [m.genres.names for m in scorer.members if isinstance(m, GenreMember)]
-        if any(material.name in genres for genres in knows):
+        if can_be_unknown and any(material.name in genres for genres in knows):
             unknown = scorer.without(material.name)
             self._scorers.append((unknown, unknown.tables(levs, self._scorers[0][1])))
 
