@@ -7,7 +7,7 @@ and Cllr of the model without a relevant population, with one of 10 and of 50 te
 set, and with all of its texts; and the AUC of two cosines, of characters and of words: TF-IDF
 vectors that are fitted to all of the set's texts, less their mean. Pairs are answered with even
 priors, all of them. Below the sets stand means over languages, each the mean of its sets. `--card`
-puts this table into the model's README.md.
+puts these tables into the model's README.md.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from adhominem.verify.verifier import Verifier
 
 POPULATIONS = (0, 10, 50)  # texts; and all
 COSINES = {"characters, population": "characters", "words, population": "words"}
-# The measures that are said of each system.
-MEASURES = {"auc": "AUC", "cllr": "Cllr", "cllr_min": "Cllr_min"}
+# The measures of each table.
+TABLES = ({"auc": "AUC", "cllr": "Cllr"}, {"cllr_min": "Cllr_min"})
 
 
 def model_rows(verifier: Verifier, pairs: Sequence[Pair]) -> dict[str, Row]:
@@ -48,17 +48,19 @@ def model_rows(verifier: Verifier, pairs: Sequence[Pair]) -> dict[str, Row]:
     return rows
 
 
-def table(rows: Mapping[str, Mapping[str, Row]], pairs: Mapping[str, int]) -> Iterator[str]:
+def table(
+    rows: Mapping[str, Mapping[str, Row]], pairs: Mapping[str, int], measures: Mapping[str, str]
+) -> Iterator[str]:
     """A row for each set, then the means over languages."""
     systems = list(next(iter(rows.values())))
     columns = [
         (system, key)
-        for key in MEASURES
+        for key in measures
         for system in systems
         if not all(np.isnan(of_set[system][key]) for of_set in rows.values())
         and not (key == "cllr_min" and system in COSINES.values())
     ]
-    heads = [f"{MEASURES[key]}, {system}" for system, key in columns]
+    heads = [f"{measures[key]}, {system}" for system, key in columns]
     yield f"| set | pairs | {' | '.join(heads)} |"
     yield "|---" * (2 + len(heads)) + "|"
     cells = {
@@ -95,11 +97,11 @@ def main() -> None:
         rows[name] |= {short: cosines[long][name] for long, short in COSINES.items()}
         counts[name] = len(pairs)
         print(name, file=sys.stderr)
-    lines = list(table(rows, counts))
-    print("\n".join(lines))
+    tables = "\n\n".join("\n".join(table(rows, counts, measures)) for measures in TABLES)
+    print(tables)
     if arguments.card:
         folder = model_folder(arguments.model)
-        put_section(folder, "accuracy", accuracy="\n".join(lines), script="languages.py")
+        put_section(folder, "accuracy", accuracy=tables, script="languages.py")
 
 
 if __name__ == "__main__":
