@@ -33,6 +33,7 @@ from adhominem.records import (
 )
 from adhominem.statistics import bootstrap, exact_interval
 from adhominem.text.files import path_of, read_bytes
+from adhominem.text.language import InLanguage
 
 FEWEST_AUTHORS, FEWEST_CASES = 10, 30  # fewer, and the intervals are wide
 LOG_10 = log(10)
@@ -110,7 +111,7 @@ class StudyCase:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidationStudy:
+class ValidationStudy(InLanguage):
     """How a model did on cases made from texts of known authors."""
 
     material: str  # its name

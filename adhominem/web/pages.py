@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse
 
 import adhominem
 from adhominem.render.templates import asset, render
+from adhominem.text.language import LANGUAGES
 from adhominem.web.failures import RequestError, json_bytes
 from adhominem.web.service import Service
 
@@ -92,6 +93,7 @@ def form_page(
         population=service.population,
         most_bytes=service.limits.bytes,
         version=adhominem.__version__,
+        languages=dict(sorted(LANGUAGES.items(), key=lambda row: row[1])),
         model=verifier.name,
         model_sha256=verifier.sha256,
         fields=fields,
