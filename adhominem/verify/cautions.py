@@ -419,7 +419,7 @@ def wrong_language(document: Document, known: Sequence[str], expected: str = "")
             "`--language`",
             blocks_decision=True,
         )
-    if found and expected and found != expected:
+    if found and expected in known and found != expected:
         return caution(
             "two_languages",
             f"{document.id} is in {name_of_language(found)}, other texts are in "

@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse
 from adhominem.errors import AdHominemError
 from adhominem.jobs.run import Run
 from adhominem.model.calibration import LikeCases
+from adhominem.model.folder import DEFAULT_MODEL, model_for
 from adhominem.questions.question import Side, Texts
 from adhominem.questions.report.ask import CaseReport
 from adhominem.questions.report.document import report_page
@@ -86,14 +87,18 @@ class Comparer(QuestionAnswerer):
     def show(self, fields: QuestionFields, **more: Any) -> HTMLResponse:
         """The page with the form."""
         return self.page(
-            "web_page.html", "/", fields, knows_topics=self.service.knows_topics, **more
+            "web_page.html",
+            "/",
+            fields,
+            knows_topics=self.service.knows_topics,
+            knows_german=self.service.chooses and model_for("de") != DEFAULT_MODEL,
+            **more,
         )
 
     def example(self, name: str) -> QuestionFields:
-        """The form with the two texts of an example."""
-        texts = map(example_text, EXAMPLES.get(name, ()))
-        sides = zip(("first", "second"), texts, strict=False)
-        filled = {side: SideFields(pasted=[text]) for side, text in sides}
+        """The form with the texts of an example."""
+        sides = zip(("first", "second"), EXAMPLES.get(name, ()), strict=False)
+        filled = {side: SideFields(pasted=[*map(example_text, texts)]) for side, texts in sides}
         return replace(self.empty, sides=filled)
 
     async def answer(self, fields: QuestionFields, tell: Tell, *, at_once: bool) -> None:

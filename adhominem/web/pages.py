@@ -46,9 +46,10 @@ EXAMPLE_TEXTS = {  # by their writers
     "Margery": ("margery-garden", "margery-railway", "margery-library"),
     "Dez": ("dez-bicycle", "dez-dog", "dez-landlord"),
 }
-EXAMPLES = {
-    "one-writer": ("margery-garden", "margery-railway"),
-    "two-writers": ("margery-library", "silas-ferry"),
+EXAMPLES = {  # the texts of two sides
+    "one-writer": (("margery-garden",), ("margery-railway",)),
+    "two-writers": (("margery-library",), ("silas-ferry",)),
+    "german": (("hedwig-garten", "hedwig-schule"), ("jonas-umzug", "jonas-rad")),
 }
 
 
