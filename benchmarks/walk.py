@@ -1,7 +1,7 @@
 """How far does one walk through the code for an answer, and what is done twice on the way?
 
     python benchmarks/walk.py
-    python benchmarks/walk.py verify rank --json walk.json
+    python benchmarks/walk.py verify rank --json
 
 For commands with the shipped model: the functions of the package that run, the files they stand in,
 and how often the walk goes from one room (folder, or file beside them) to another; how many
@@ -25,7 +25,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import CodeType, FrameType
@@ -255,35 +255,26 @@ def package_size() -> dict[str, dict[str, int]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("commands", nargs="*", default=list(COMMANDS), help="default: all")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the same as JSON")
     arguments = parser.parse_args()
     if unknown := set(arguments.commands) - COMMANDS.keys():
         parser.error(f"unknown: {', '.join(sorted(unknown))}; expected {', '.join(COMMANDS)}")
-    by_command = {}
     print("| command | functions | files | changes of room", end="")
-    print("".join(f" | texts {kind} | times | most" for kind in GATES), "|")
+    print("".join(f" | texts {kind} | times {kind} | most {kind}" for kind in GATES), "|")
     print("|---" * (4 + 3 * len(GATES)) + "|")
     for name, walked in walks(arguments.commands).items():
-        passed = {kind: walked.passed(kind) for kind in GATES}
-        row = {
-            "functions": len(walked.functions),
-            "files": walked.files,
-            "changes_of_room": walked.changes,
-        }
-        cells = [name, *map(str, row.values())]
-        for counts in passed.values():
-            cells += [f"{counts.texts}", f"{counts.mean:.3g}", f"{counts.most}"]
+        cells = [name, str(len(walked.functions)), str(walked.files), str(walked.changes)]
+        for kind in GATES:
+            passed = walked.passed(kind)
+            cells += [f"{passed.texts}", f"{passed.mean:.3g}", f"{passed.most}"]
         print(f"| {' | '.join(cells)} |")
-        by_command[name] = {**row, **{kind: asdict(counts) for kind, counts in passed.items()}}
-    size = package_size()
     print(f"\nDifferent texts of {WORDS} words, windows included; times a text and member, and the")
-    print("most times that one member met one text. The package:")
-    for language, counted in size.items():
-        print(f"{counted['lines']:,} lines of {language} in {counted['files']} files")
-    if arguments.json is not None:
-        together = {"words": WORDS, "commands": by_command, "package": size}
-        arguments.json.write_text(json.dumps(together, indent=1) + "\n", "utf-8")
+    print("most times that one member met one text. The package:\n")
+    print("| language | files | lines |\n|---|---|---|")
+    for language, size in package_size().items():
+        print(f"| {language} | {size['files']} | {size['lines']:,} |")
 
 
 if __name__ == "__main__":
-    main()
+    import measure
+
+    measure.run(main)

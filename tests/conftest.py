@@ -326,6 +326,99 @@ def profile_folder(rich_data: SmallData, ngram_config: NgramConfig, made_once: M
     return Path(folder)
 
 
+# A model of two languages
+
+OF_LANGUAGE = {  # common words, then words of two genres
+    "de": (
+        """der die das und ist nicht ich sie wir mit auf für von dem den ein eine auch aber noch
+        wenn dann über unter durch ohne gegen wieder schon sehr hatte wurde werden können""",
+        {
+            "briefe": "Liebe Mutter herzlich geschrieben Freundin Grüße gestern Abend Sonntag",
+            "berichte": "Sitzung Beschluss Haushalt Verwaltung Gemeinde jährlich Prüfung Antrag",
+        },
+    ),
+    "fr": (
+        """le la les et est ne pas je elle nous avec sur pour de du des un une aussi mais encore
+        quand puis dans sous sans contre déjà très était avait être peut qui que""",
+        {
+            "lettres": "Chère maman cordialement écrit amie baisers hier soirée dimanche",
+            "rapports": "séance décision budget administration commune annuel contrôle demande",
+        },
+    ),
+}
+
+
+def language_rows(
+    language: str, genre: str, authors: int, documents: int, name: str = ""
+) -> list[dict[str, str]]:
+    """Texts of a genre in a language; an author likes some words and marks."""
+    common, words_of = OF_LANGUAGE[language]
+    found = []
+    for author in range(authors):
+        habits = random.Random(f"{genre} {name} {author}")
+        liking = [habits.lognormvariate(0, 0.6) for _ in common.split()]
+        comma, bang = habits.uniform(0.05, 0.3), habits.uniform(0.05, 0.5)
+        for number in range(documents):
+            rng = random.Random(f"{genre} {name} {author} {number}")
+            words: list[str] = []
+            for _ in range(rng.randint(12, 30)):
+                sentence = rng.choices(common.split(), liking, k=rng.randint(4, 9))
+                sentence += rng.choices(words_of[genre].split(), k=2)
+                rng.shuffle(sentence)
+                sentence[0] = sentence[0].capitalize()
+                words += [word + "," * (rng.random() < comma) for word in sentence]
+                words.append("!" if rng.random() < bang else ".")
+            found.append(
+                {
+                    "author": f"{genre}{name}{author}",
+                    "work": f"work {number}",
+                    "id": f"{genre}{name}{author}/{number}",
+                    "text": " ".join(words),
+                }
+            )
+    return found
+
+
+@pytest.fixture(scope="session")
+def language_folders(ngram_config: NgramConfig, made_once: MadeOnce) -> dict[str, Path]:
+    """An n-gram profile of each of two languages."""
+    settings = ["form=profile", "lev_size=1500", "ngrams.characters=900", "ngrams.tokens=60"]
+    config = ngram_config.with_settings([*settings, "training.weight_steps=5"])
+    folders = {}
+    for language, (_, words_of) in OF_LANGUAGE.items():
+
+        def make(folder: Path, language: str = language, genres: Any = words_of) -> None:
+            (folder / "texts").mkdir()
+            for genre in genres:
+                rows = language_rows(language, genre, 10, 4)
+                write_rows(folder / "texts" / f"{language}-{genre}.jsonl", rows)
+            pack(folder, folder / "texts", language_rows(language, genre, 8, 3, "-dev-"))
+
+        folder = made_once(f"{language}-data", make)
+        data = data_in(folder, folder / "texts")
+        folders[language] = Path(trained(made_once, language, data, config)[0])
+    return folders
+
+
+@pytest.fixture(scope="session")
+def languages_folder(language_folders: dict[str, Path], made_once: MadeOnce) -> Path:
+    """A model of both languages, calibrated on other authors."""
+    from adhominem.training import calibrate
+    from adhominem.training.ensemble import make_languages
+
+    def make(folder: Path) -> None:
+        made = make_languages(list(language_folders.values()), folder / "both").model
+        sets = []
+        for language, (_, words_of) in OF_LANGUAGE.items():
+            for genre in words_of:
+                rows = language_rows(language, genre, 14, 4, "-calibration-")
+                sets.append(write_rows(folder / f"{language}-{genre}.jsonl", rows))
+        with patch.object(calibrate, "_FOLDS", 3):
+            calibrate.calibrate_model(made, sets)
+
+    return made_once("languages", make) / "both"
+
+
 @pytest.fixture(scope="session")
 def mixed_folder(
     small_run: SmallRun, ngram_run: NgramRun, profile_folder: Path, made_once: MadeOnce

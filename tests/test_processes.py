@@ -126,6 +126,41 @@ def test_an_interpreter_that_hears_no_variables_is_refused(tmp_path: Path) -> No
         assert ("start it with -P, too" in done.stderr) == bool(status)
 
 
+HELPERS = """
+import os, sys, time
+from pathlib import Path
+from adhominem.processes import helpers
+
+def work(folder):
+    Path(folder, str(os.getpid())).touch()
+    time.sleep(600)
+
+if __name__ == "__main__":
+    with helpers(2, work, sys.argv[1]):
+        while len(os.listdir(sys.argv[1])) < 2:
+            time.sleep(0.01)
+        if sys.argv[2:]:
+            os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_helpers_end_with_their_context_and_with_their_parent(
+    tmp_path: Path, is_killed: bool
+) -> None:
+    (tmp_path / "script.py").write_text(HELPERS, "utf-8")
+    (tmp_path / "started").mkdir()
+    command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path / "started")]
+    done = subprocess.run([*command, *(["killed"] if is_killed else [])], timeout=60)
+    assert done.returncode == (-9 if is_killed else 0)
+    numbers = [int(path.name) for path in (tmp_path / "started").iterdir()]
+    assert len(numbers) == 2
+    until = time.monotonic() + 30
+    while is_killed and any(map(psutil.pid_exists, numbers)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(psutil.pid_exists, numbers))
+
+
 def test_the_workers_of_prepare_end_with_it_when_it_is_killed(
     small_data: SmallData, tmp_path: Path
 ) -> None:

@@ -91,6 +91,8 @@ def after_the_commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     (folder / "first.txt").write_text(addresses[0], "utf-8")
     (folder / "second.txt").write_text(addresses[1], "utf-8")
+    pair = json.dumps({"id": "ID", "pair": addresses[:2]})
+    (folder / "pairs.jsonl").write_text(f"{pair}\n", "utf-8")
     (folder / "similar-texts").mkdir()
     for number, text in enumerate(addresses[2:]):
         (folder / "similar-texts" / f"{number}.txt").write_text(text, "utf-8")

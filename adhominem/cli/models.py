@@ -118,22 +118,38 @@ def train(
 @click.argument("members", nargs=-1, required=True, type=opt.PATH)
 @opt.output_folder
 @opt.path("--corpus", "The prepared training corpus, from which the members learn genres.")
+@opt.flag("--by-language", "Each member reads the texts of the language its folder is named by.")
 @opt.path("--about", "A file: how the model card begins.")
 @opt.json
-def ensemble(as_json: bool, output: Path, about: Path | None, **options: Any) -> None:
+def ensemble(
+    members: tuple[str, ...],
+    as_json: bool,
+    output: Path,
+    by_language: bool,
+    corpus: Path | None,
+    about: Path | None,
+) -> None:
     """Make one model of several MEMBERS, networks or n-gram models.
 
     Each is a model's folder or the name of a shipped model; of an ensemble, all members are taken.
+    With --by-language, members are n-gram profiles of one size, each trained on texts of one
+    language, in folders named by its code, such as de; each text is read by one of them.
 
     `adhominem calibrate` then fits how much each counts.
 
     \b
         adhominem ensemble network ngrams -o both --corpus corpus
+        adhominem ensemble de fr ja -o three-languages --by-language
     """
     from adhominem.cli.terminal import print_json, print_table, watch
-    from adhominem.training.ensemble import make_ensemble
+    from adhominem.training.ensemble import make_ensemble, make_languages
 
-    made = make_ensemble(output=output, about=about or "", **options, watch=watch)
+    if by_language and corpus is not None:
+        raise click.UsageError("with --by-language, members know their genres: omit --corpus")
+    if by_language:
+        made = make_languages(members, output, about=about or "")
+    else:
+        made = make_ensemble(members, output, corpus=corpus, about=about or "", watch=watch)
     if as_json:
         print_json({"model": str(output), "members": list(made.members)})
     else:

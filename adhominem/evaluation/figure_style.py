@@ -53,7 +53,6 @@ LINES: tuple[Dashes, ...] = (
 )
 
 SMALL = 7.5  # points
-LOG_10 = np.log(10)
 UNIT = (-0.015, 1.015)  # limits of an axis from 0 to 1 that keeps lines at its ends visible
 _WIDTH, _LEGEND_ROW, _TITLE = 5.6, 0.15, 0.3  # inches; the width of a page's text
 _DIGITS = 6  # of places, as shares of the figure

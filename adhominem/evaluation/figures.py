@@ -21,7 +21,6 @@ from adhominem.evaluation.answers import Answers
 from adhominem.evaluation.figure_style import (
     DIFFERENT,
     GREY,
-    LOG_10,
     SAME,
     UNIT,
     Canvas,
@@ -37,6 +36,7 @@ from adhominem.evaluation.measures import (
     reliability,
 )
 from adhominem.evaluation.pan import auc
+from adhominem.score.decision import LOG_10
 from adhominem.statistics import pool
 from adhominem.text.streams import read_json_lines, stop_or_skip
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from math import isnan, log
+from math import isnan
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,12 +31,12 @@ from adhominem.records import (
     strict_json,
     with_schema,
 )
+from adhominem.score.decision import LOG_10
 from adhominem.statistics import bootstrap, exact_interval
 from adhominem.text.files import path_of, read_bytes
 from adhominem.text.language import InLanguage
 
 FEWEST_AUTHORS, FEWEST_CASES = 10, 30  # fewer, and the intervals are wide
-LOG_10 = log(10)
 _CLOSE = 1e-6  # how exactly the measures of a file are those of its cases
 
 Count = Annotated[int, Within(0)]

@@ -217,7 +217,7 @@ class Workers:
             # Read by each worker's BLAS when it is loaded: with several threads each, they
             # would wait for one another most of the time.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-            workers = worker_pool(self._jobs, _start_worker, self._model)
+            workers = worker_pool(self._jobs, _start_worker, self._model, self._verifier.language)
             self._pool = self._stack.enter_context(workers)
             self._stack.callback(self._pool.shutdown, cancel_futures=True)
         if self._pool is None:
@@ -371,9 +371,9 @@ def _in_parts(
 _worker: Verifier
 
 
-def _start_worker(model: str) -> None:
+def _start_worker(model: str, language: str) -> None:
     global _worker
-    _worker = load(model)
+    _worker = load(model, language=language)
 
 
 def _work(documents: Sequence[Document]) -> Answer:

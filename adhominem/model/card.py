@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,13 @@ def ensemble_card(members: list[str], scores: dict[str, Any], about: str = "") -
     """The README.md of an ensemble's folder, which begins with `about`."""
     about = about.strip() or f"# An ensemble of {len(members)} AdHominem models"
     return _render("ensemble.md", about=about, members=members, **_scores(scores))
+
+
+def languages_card(languages: Sequence[str], scores: dict[str, Any], about: str = "") -> str:
+    """The README.md of the folder of a model of several languages, which begins with `about`."""
+    about = about.strip() or f"# An AdHominem model of {len(languages)} languages"
+    architecture = {"architecture": "ngrams"}
+    return _render("languages.md", about=about, languages=languages, scores=scores, **architecture)
 
 
 def _scores(scores: dict[str, Any]) -> dict[str, Any]:

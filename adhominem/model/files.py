@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import ModelError, OptionError
-from adhominem.model.layout import GENERATION, LAYOUT, VALIDATION, ModelFile
+from adhominem.model.layout import CONFIG, GENERATION, LANGUAGES, LAYOUT, VALIDATION, ModelFile
 from adhominem.records import parsed_files, parsed_json
 from adhominem.text.files import path_of, read_files
 
@@ -32,7 +32,14 @@ DAMAGE = (
 _LONGEST = 300  # characters of an error, which may quote the file
 _LONGEST_NAME = 100
 _MOST_MEMBERS = 100
-_TYPES = {"BOOL": np.bool_, "I8": np.int8, "I32": np.int32, "F32": np.float32}
+_TYPES = {
+    "BOOL": np.bool_,
+    "I8": np.int8,
+    "U16": np.uint16,
+    "I32": np.int32,
+    "F16": np.float16,
+    "F32": np.float32,
+}
 _FETCH = "fetch or train it again"
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -50,6 +57,11 @@ class ModelFiles:
         self.generation: dict[str, str] = {}  # contents of generation.json, once files are read
         self._contents: dict[str, bytes | OSError | None] = {}
         self._parsed: dict[str, Any] = {}  # JSON files, or what is wrong with them
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether this is a member of an ensemble."""
+        return self._root is not self
 
     @classmethod
     def at(cls, folder: str | Path | ModelFiles) -> ModelFiles:
@@ -130,6 +142,21 @@ class ModelFiles:
             raise ValueError("a member is named twice")
         return [ModelFiles(self.folder / name, self._root) for name in names]
 
+    def language(self, name: str, hashes: Mapping[str, str]) -> ModelFiles:
+        """The files of a language's folder in this one; ValueError if their SHA-256 are others."""
+        (place,) = self.members([name])
+        files = ModelFiles(place.folder)
+        for file in LAYOUT:
+            if file.name in hashes and files.sha256(file) != hashes[file.name]:
+                raise ValueError(f"{name}/{file.name} is not the file that {CONFIG.name} names")
+        return files
+
+    def _is_of_languages(self) -> bool:
+        """Whether there are folders that are only read when a text of their language comes."""
+        with suppress(*DAMAGE):  # reported by whatever needs it
+            return bool(self.json(CONFIG)["architecture"] == LANGUAGES)
+        return False
+
     def fetch_hashed(self) -> None:
         """Read all files that a model's answers depend on, as they are at one moment."""
         hashed = [file for file in LAYOUT if file.hashed]
@@ -141,6 +168,8 @@ class ModelFiles:
                     names[entry.name] = VALIDATION.largest
                 elif entry.is_dir(follow_symlinks=False) and is_plain(entry.name):
                     folders.append(entry.name)
+        if self._is_of_languages():
+            folders = []
         for name in sorted(folders)[:_MOST_MEMBERS]:
             names |= {f"{name}/{f.name}": f.largest for f in hashed if not f.top_level}
         self.fetch(names)
@@ -220,8 +249,10 @@ def read_tensors(data: bytes) -> tuple[Arrays, Mapping[str, str]]:
 
 
 def read_floats(arrays: Arrays, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, FloatArray]:
-    """The numbers of these names; ValueError if their shapes are others."""
-    check_shapes(arrays, {name: ("F32", shape) for name, shape in shapes.items()})
+    """The numbers of these names, of 32 or 16 bits; ValueError if their shapes are others."""
+    halves = {name for name, array in arrays.items() if array.dtype == np.float16}
+    kinds = {name: "F16" if name in halves else "F32" for name in shapes}
+    check_shapes(arrays, {name: (kinds[name], shape) for name, shape in shapes.items()})
     return {name: arrays[name].astype(np.float64) for name in shapes}
 
 

@@ -6,6 +6,10 @@ its warnings or a report depend (`hashed`); others are for people.
 A model is a network or an n-gram model by itself, or an ensemble, whose folder holds its members'
 folders. Its calibration, the pairs behind it and the descriptions of its genres are those of the
 folder that is loaded: in a member they are ignored (`top_level`).
+
+A model of several languages has a folder for each, such as `de`, with an n-gram model without
+genres. It is read when the first text of its language comes: config.json says what the hashes of
+its files must be, so that the model's hash covers them before they are read.
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 NETWORK, NGRAMS, ENSEMBLE = "network", "ngrams", "ensemble"
+LANGUAGES = "languages"
 SINGLE = (NETWORK, NGRAMS)
-EVERY = (*SINGLE, ENSEMBLE)
+EVERY = (*SINGLE, LANGUAGES, ENSEMBLE)
 _MB = 2**20
 
 
@@ -32,7 +37,8 @@ class ModelFile:
 
 
 # Format, version, all settings, a network's characters, the scores on dev, the length that nearly
-# all training texts have; or an ensemble's members and which of them leads.
+# all training texts have; an ensemble's members and which of them leads; or languages, with the
+# SHA-256 of each of their files.
 CONFIG = ModelFile("config.json", required=True, hashed=True)
 # The weights of a network and its two-covariance layer; or bigrams, the weight of each n-gram and
 # where it goes.
@@ -41,8 +47,9 @@ WEIGHTS = ModelFile("model.safetensors", SINGLE, required=True, hashed=True, lar
 TOKENIZER = ModelFile("tokenizer.json", (NETWORK,), required=True, hashed=True, largest=256 * _MB)
 # Which n-grams are counted.
 NGRAM_LIST = ModelFile("ngrams.json", (NGRAMS,), required=True, hashed=True, largest=256 * _MB)
-# The genres, where they lie: in n-gram models and members of an ensemble.
-STYLES = ModelFile("styles.safetensors", SINGLE, hashed=True, largest=1024 * _MB)
+# The genres, where they lie: in n-gram models, models of several languages, and members of an
+# ensemble.
+STYLES = ModelFile("styles.safetensors", (*SINGLE, LANGUAGES), hashed=True, largest=1024 * _MB)
 # All parameters from LEVs to honest Bayes factors, once it has been calibrated.
 CALIBRATION = ModelFile("calibration.json", hashed=True, top_level=True)
 # The cases of the calibration, each scored by parameters that were fitted without it;

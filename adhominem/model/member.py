@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
-from adhominem.arrays import Array32, FloatArray
+from adhominem.arrays import Array32, FloatArray, Rows
 from adhominem.errors import MissingExtraError, ModelError, OptionError
 from adhominem.model import layout
 from adhominem.model.files import (
@@ -23,6 +24,7 @@ from adhominem.model.files import (
 )
 from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.encoder import NgramEncoder
+from adhominem.ngrams.languages import NgramsByLanguage
 from adhominem.ngrams.table import CHANNELS, NgramTable
 from adhominem.paper.config import Config, EncoderOptions
 from adhominem.paper.runtime import NetworkOutput, Runtime
@@ -37,6 +39,7 @@ from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.vocabulary import SPECIAL, Vocabulary, prefix_tokens
 
 FORMAT = 2  # of config.json
+LANGUAGE_FILES = (layout.CONFIG, layout.WEIGHTS, layout.NGRAM_LIST)  # of a language's folder
 Delta = Annotated[float, Within(at_least=0, below=0.5)]
 _MOST_GENRES = 1_000  # every text is compared with all of them
 _TWO_COVARIANCE = tuple(
@@ -50,6 +53,8 @@ _NGRAM_ARRAYS = {
     "projection": {"weights": "F32", "projection": "I8", "projection_scale": "F32"},
     "profile": {"weights": "F32", "dimension": "I32", "sign": "I8"},
 }
+# A smaller form of a profile, in models of several languages: the signs are those of the weights.
+_SMALL_PROFILE = {"weights": "F16", "dimension": "U16"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,8 +126,33 @@ class NgramModel(_Trained):
         return NgramEncoder(self.table, self.weights, config.lev_size, config.training.longest)
 
 
-AnyModel = Model | NgramModel
-Encoder = Runtime | NgramEncoder
+@dataclass(frozen=True, kw_only=True)
+class LanguagesModel(Measured):
+    """N-gram models of several languages: their genres, and how to read each."""
+
+    config: NgramConfig  # of all languages
+    languages: tuple[str, ...]
+    read_language: Callable[[str], NgramModel]
+    scores: dict[str, Any]
+    folder: Path
+    genres: Genres
+
+    def encoder(self, language: str = "") -> NgramsByLanguage:
+        """The encoder, ready to run; all texts are in the `language`, if it is given."""
+        if language and language not in self.languages:
+            raise OptionError(
+                f"the language is '{language}', which the model {self.folder.name} does not know; "
+                f"expected one of {', '.join(self.languages)}"
+            )
+
+        def read(name: str) -> NgramEncoder:
+            return self.read_language(name).encoder()
+
+        return NgramsByLanguage(self.languages, read, self.config.lev_size, language)
+
+
+AnyModel = Model | NgramModel | LanguagesModel
+Encoder = Runtime | NgramEncoder | NgramsByLanguage
 
 
 class Member:
@@ -136,9 +166,10 @@ class Member:
         self.decision_threshold: float | None = None  # on the distance, if that was trained
         self.scorer = _scorer(model)
         self.lev_size = model.config.lev_size
-        if isinstance(model, NgramModel):
-            # The frequent token types serve to recognise another language.
-            self.vocabulary = Vocabulary(model.table.tokens, (), 1)
+        if not isinstance(model, Model):
+            # The frequent token types serve to recognise another language, if one is known.
+            known = model.table.tokens if isinstance(model, NgramModel) else ()
+            self.vocabulary = Vocabulary(known, (), 1)
             self.knows_topics, self.windows = False, None
         else:
             self.vocabulary, data = model.vocabulary, model.config.data
@@ -146,8 +177,23 @@ class Member:
             if (loss := model.config.loss).distance == "contrastive":
                 self.decision_threshold = loss.decision_threshold
 
-    def encode_numbered(self, documents: Sequence[Document], tokens: Numbered) -> Array32:
+    @property
+    def counts_ngrams(self) -> bool:
+        """Whether this is an n-gram model, not a network."""
+        return isinstance(self.encoder, NgramEncoder | NgramsByLanguage)
+
+    def ngrams(self, *documents: Document) -> NgramEncoder:
+        """The encoder that counts the n-grams of documents, or of most of them; not a network."""
+        if isinstance(self.encoder, NgramsByLanguage):
+            languages = Counter(map(self.encoder.language_of, documents))
+            return self.encoder.of(languages.most_common(1)[0][0])
+        assert isinstance(self.encoder, NgramEncoder)
+        return self.encoder
+
+    def encode_numbered(self, documents: Sequence[Document], tokens: Numbered) -> Rows:
         """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
+        if isinstance(self.encoder, NgramsByLanguage):
+            return self.encoder.rows(documents, tokens)
         topics = [self.topic(document) for document in documents]
         return self.encoder.encode_numbered(tokens, topics)
 
@@ -162,15 +208,20 @@ class Member:
         return prefix_tokens(document.topic, self.tokenizer) if self.knows_topics else []
 
 
-def make_members(models: Sequence[AnyModel], threads: int = 1, device: str = "cpu") -> list[Member]:
+def make_members(
+    models: Sequence[AnyModel], threads: int = 1, device: str = "cpu", language: str = ""
+) -> list[Member]:
     """Models, ready to run; those with the same normalisation share a tokenizer.
 
-    Everything runs in NumPy, except networks on a GPU, which use torch.
+    Everything runs in NumPy, except networks on a GPU, which use torch. A model of several
+    languages takes all texts to be in the `language`, if it is given.
     """
     normalisers = dict.fromkeys(model.config.normaliser for model in models)
     tokenizers = {normaliser: Tokenizer(normaliser) for normaliser in normalisers}
 
     def encoder(model: AnyModel) -> Encoder:
+        if isinstance(model, LanguagesModel):
+            return model.encoder(language)
         if isinstance(model, NgramModel):
             return model.encoder()
         return model.encoder(threads) if device == "cpu" else _device_runtime(model, device)
@@ -181,7 +232,7 @@ def make_members(models: Sequence[AnyModel], threads: int = 1, device: str = "cp
 def _scorer(model: AnyModel) -> MemberScorer:
     """The scorer of a model: by its genres, or by the network's two-covariance layer."""
     if model.genres is not None:
-        is_profile = isinstance(model, NgramModel) and "projection" not in model.weights
+        is_profile = not isinstance(model, Model) and model.config.form == "profile"
         return GenreMember(model.genres, is_sparse=is_profile)
     if not isinstance(model, Model):
         raise damaged(model.folder, f"{layout.STYLES.name}: an n-gram model without genres")
@@ -238,13 +289,13 @@ def read_model(files: ModelFiles) -> AnyModel:
     """The single model of a folder, whose files must be complete and belong together."""
     folder, description = files.folder, read_description(files)
     architecture, config_name = description.get("architecture"), layout.CONFIG.name
-    if architecture == layout.ENSEMBLE:
+    if architecture == layout.ENSEMBLE or (architecture == layout.LANGUAGES and files.is_inside):
         raise damaged(folder, f"{config_name}: the member {folder.name} is not a single model")
-    if architecture not in layout.SINGLE:
+    if architecture not in (*layout.SINGLE, layout.LANGUAGES):
         raise damaged(folder, f"{config_name}: of the architecture {str(architecture)[:100]!r}")
     for file in layout.LAYOUT:
         # An n-gram model has no two-covariance layer.
-        needed = file.required or (file is layout.STYLES and architecture == layout.NGRAMS)
+        needed = file.required or (file is layout.STYLES and architecture != layout.NETWORK)
         if needed and architecture in file.of and not files.has(file):
             raise damaged(folder, f"there is no {file.name} in it")
     with reading(folder, config_name):
@@ -252,6 +303,8 @@ def read_model(files: ModelFiles) -> AnyModel:
             raise ValueError("there are no scores")
     if architecture == layout.NETWORK:
         return _read_network(files, description)
+    if architecture == layout.LANGUAGES:
+        return _read_languages(files, description)
     return _read_ngrams(files, description)
 
 
@@ -380,9 +433,14 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
                 raise ValueError(f"{name} is {value}; config.json expects {most} at most")
     with reading(files.folder, layout.WEIGHTS.name):
         arrays, _ = files.tensors(layout.WEIGHTS)
-        check_shapes(arrays, _ngram_shapes(arrays, strings, config))
+        kinds = _NGRAM_ARRAYS[config.form]
+        if config.form == "profile" and "dimension" in arrays and "sign" not in arrays:
+            kinds = _SMALL_PROFILE
+        check_shapes(arrays, _ngram_shapes(arrays, strings, config, kinds))
         codes = {name: arrays[name].astype(np.int64) for name in BIGRAMS}
-        weights = {name: arrays[name] for name in _NGRAM_ARRAYS[config.form]}
+        weights = {name: arrays[name] for name in kinds}
+        if kinds is _SMALL_PROFILE:
+            weights |= large_profile(weights)
         limits = {
             "bigrams": (1 + unmasked) ** 2,
             "shaped_bigrams": (1 + len(strings["symbols"])) ** 2,
@@ -403,6 +461,63 @@ def _read_ngrams(files: ModelFiles, description: dict[str, Any]) -> NgramModel:
     )
 
 
+def small_profile(weights: Arrays, channels: Sequence[slice]) -> Arrays:
+    """The weights of a profile with up to 65,536 dimensions, in 4 bytes an n-gram."""
+    signed = weights["weights"] * weights["sign"].astype(np.float32)
+    for channel in channels:  # a factor of a channel changes no LEV
+        most = float(np.abs(signed[channel]).max(initial=0))
+        signed[channel] *= np.float32(2.0 ** -np.ceil(np.log2(most))) if most else 1
+    tiny = np.finfo(np.float16).smallest_subnormal  # a weight of 0 would lose its sign
+    small = np.copysign(np.maximum(np.abs(signed), tiny), signed).astype(np.float16)
+    return {"weights": small, "dimension": weights["dimension"].astype(np.uint16)}
+
+
+def large_profile(small: Arrays) -> Arrays:
+    """The weights of a profile, from those that `small_profile` has made."""
+    signed = small["weights"].astype(np.float32)
+    return {
+        "weights": np.abs(signed),
+        "dimension": small["dimension"].astype(np.int32),
+        "sign": np.where(signed < 0, -1, 1).astype(np.int8),
+    }
+
+
+def _read_languages(files: ModelFiles, description: dict[str, Any]) -> LanguagesModel:
+    with reading(files.folder, layout.CONFIG.name):
+        config = NgramConfig.from_json(description["config"])
+        if config.form != "profile":
+            raise ValueError(f"the form is {config.form}; expected a profile")
+        languages = from_json(dict[str, dict[str, str]], description["languages"], "languages")
+        if not languages:
+            raise ValueError("there is no language")
+        for hashes in languages.values():
+            if not {file.name for file in LANGUAGE_FILES} <= set(hashes):
+                raise ValueError("a language without the SHA-256 of all its files")
+        measured = read_measured(description)
+
+    def read(name: str) -> NgramModel:
+        with reading(files.folder, name):
+            of_language = files.language(name, languages[name])
+        model = _read_ngrams(of_language, read_description(of_language))
+        with reading(files.folder, f"{name}/{layout.CONFIG.name}"):
+            for setting in ("form", "lev_size", "normaliser"):
+                if getattr(model.config, setting) != getattr(config, setting):
+                    raise ValueError(f"its {setting} is not that of {layout.CONFIG.name} above it")
+        return model
+
+    genres = read_genres(files, config.lev_size)
+    assert genres is not None  # the file was checked for
+    return LanguagesModel(
+        config=config,
+        languages=tuple(languages),
+        read_language=read,
+        scores=description["scores"],
+        folder=files.folder,
+        genres=genres,
+        **vars(measured),
+    )
+
+
 def read_measured(description: dict[str, Any]) -> Measured:
     """What was measured in training, in config.json."""
     names = {field.name for field in fields(Measured)} & set(description)
@@ -419,7 +534,10 @@ def _strings(lists: Any, name: str) -> tuple[str, ...]:
 
 
 def _ngram_shapes(
-    arrays: Arrays, strings: dict[str, tuple[str, ...]], config: NgramConfig
+    arrays: Arrays,
+    strings: dict[str, tuple[str, ...]],
+    config: NgramConfig,
+    kinds: Mapping[str, str],
 ) -> Shapes:
     """The required shapes of the arrays; only the bigrams' number is in no other file."""
     sizes = {name: len(ngrams) for name, ngrams in strings.items()}
@@ -432,7 +550,7 @@ def _ngram_shapes(
     columns = sum(sizes[channel] for channel in CHANNELS)
     shapes: dict[str, tuple[str, tuple[int, ...]]] = {
         name: (dtype, (columns, config.lev_size) if name == "projection" else (columns,))
-        for name, dtype in _NGRAM_ARRAYS[config.form].items()
+        for name, dtype in kinds.items()
     }
     return {**shapes, **{name: ("I32", (sizes[name],)) for name in BIGRAMS}}
 

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import adhominem
 from adhominem.arrays import IntArray
@@ -18,7 +20,14 @@ from adhominem.errors import ModelError
 from adhominem.model import layout
 from adhominem.model.files import Arrays, ModelFiles, aside, read_generation, reading
 from adhominem.model.folder import PROSE_FORMAT, member_folders, validation_name
-from adhominem.model.member import BIGRAMS, FORMAT, STRINGS
+from adhominem.model.member import (
+    BIGRAMS,
+    FORMAT,
+    LANGUAGE_FILES,
+    STRINGS,
+    NgramModel,
+    small_profile,
+)
 from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.table import NgramTable
 from adhominem.paper.config import Config
@@ -70,13 +79,46 @@ def write_ngram_model(
     lengths: IntArray,
 ) -> None:
     """Write an n-gram model, trained on texts with these numbers of tokens."""
+    _write_ngrams(folder, table, weights)
+    more = {"config": config.to_json(), **_shortest(lengths)}
+    _describe(folder, layout.NGRAMS, more, scores, card)
+
+
+def _write_ngrams(folder: Path, table: NgramTable, weights: Arrays, *, dense: bool = False) -> None:
+    """Write the n-grams and their weights; with `dense`, without white space."""
     strings = {name: list(getattr(table, name)) for name in STRINGS}
     codes = {name: getattr(table, name).astype(np.int32) for name in BIGRAMS}
     (folder / layout.WEIGHTS.name).write_bytes(_array_file({**weights, **codes}))
     ngrams = {"longest": table.longest, "unmasked": table.unmasked, **strings}
-    _write_json(folder / layout.NGRAM_LIST.name, ngrams, indent=None)
-    more = {"config": config.to_json(), **_shortest(lengths)}
-    _describe(folder, layout.NGRAMS, more, scores, card)
+    _write_json(folder / layout.NGRAM_LIST.name, ngrams, indent=None, dense=dense)
+
+
+def write_languages(
+    folder: Path,
+    models: Mapping[str, NgramModel],
+    genres: Genres,
+    scores: dict[str, Any],
+    card: str,
+) -> None:
+    """Write a model of several languages from an n-gram profile of each, and all their genres."""
+    languages = {}
+    for language, model in models.items():
+        place = folder / language
+        place.mkdir()
+        weights = small_profile(model.weights, model.table.channels)
+        _write_ngrams(place, model.table, weights, dense=True)
+        _describe(place, layout.NGRAMS, {"config": model.config.to_json()}, {})
+        languages[language] = {
+            file.name: sha256((place / file.name).read_bytes()).hexdigest()
+            for file in LANGUAGE_FILES
+        }
+    (folder / layout.STYLES.name).write_bytes(genres_file(genres, np.float16))
+    one, *_ = models.values()
+    more: dict[str, Any] = {"config": one.config.to_json(), "languages": languages}
+    lengths = [model.shortest_training_text for model in models.values()]
+    if known := [length for length in lengths if length is not None]:
+        more["shortest_training_text"] = round(median(known), 2)
+    _describe(folder, layout.LANGUAGES, more, scores, card)
 
 
 def write_ensemble(
@@ -96,11 +138,12 @@ def _shortest(lengths: IntArray) -> dict[str, float]:
 
 
 def _describe(
-    folder: Path, architecture: str, more: dict[str, Any], scores: dict[str, Any], card: str
+    folder: Path, architecture: str, more: dict[str, Any], scores: dict[str, Any], card: str = ""
 ) -> None:
     head = {"format": FORMAT, "architecture": architecture, "adhominem": adhominem.__version__}
     _write_json(folder / layout.CONFIG.name, {**head, **more, "scores": scores})
-    (folder / layout.CARD.name).write_text(card, "utf-8")
+    if card:
+        (folder / layout.CARD.name).write_text(card, "utf-8")
 
 
 def write_genres(folder: Path, genres: Genres) -> None:
@@ -108,9 +151,9 @@ def write_genres(folder: Path, genres: Genres) -> None:
     (folder / layout.STYLES.name).write_bytes(genres_file(genres))
 
 
-def genres_file(genres: Genres) -> bytes:
-    """The bytes of a model's file of genres."""
-    return _floats_of(genres, ("centres", "usual"), {"genres": "\n".join(genres.names)})
+def genres_file(genres: Genres, kind: npt.DTypeLike = np.float32) -> bytes:
+    """The bytes of a model's file of genres, with floats of 32 or 16 bits."""
+    return _floats_of(genres, ("centres", "usual"), {"genres": "\n".join(genres.names)}, kind)
 
 
 def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -204,15 +247,22 @@ def _array_file(arrays: Arrays, metadata: dict[str, str] | None = None) -> bytes
 
 
 def _floats_of(
-    record: object, names: Iterable[str], metadata: dict[str, str] | None = None
+    record: object,
+    names: Iterable[str],
+    metadata: dict[str, str] | None = None,
+    kind: npt.DTypeLike = np.float32,
 ) -> bytes:
     """A file of these numbers of a record, which `read_floats` reads."""
-    numbers = {name: np.atleast_1d(getattr(record, name)).astype(np.float32) for name in names}
+    numbers = {name: np.atleast_1d(getattr(record, name)).astype(kind) for name in names}
     return _array_file(numbers, metadata)
 
 
-def _write_json(path: Path, data: dict[str, Any], indent: int | None = 1) -> None:
-    path.write_text(json.dumps(data, ensure_ascii=False, indent=indent) + "\n", "utf-8")
+def _write_json(
+    path: Path, data: dict[str, Any], indent: int | None = 1, *, dense: bool = False
+) -> None:
+    separators = (",", ":") if dense else None
+    text = json.dumps(data, ensure_ascii=False, indent=indent, separators=separators)
+    path.write_text(text + "\n", "utf-8")
 
 
 def _tokenizer_json(vocabulary: Vocabulary, normaliser: Normaliser) -> dict[str, Any]:

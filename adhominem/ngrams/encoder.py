@@ -79,7 +79,11 @@ class NgramEncoder:
 
     def encode_numbered(self, texts: Numbered, topics: Sequence[Sequence[str]]) -> Array32:
         """The LEVs (documents, lev_size) of documents whose tokens are numbers."""
-        return np.asarray(self._alone.encode(texts)[0])
+        return np.asarray(self.rows(texts))
+
+    def rows(self, texts: Numbered) -> Array32 | SparseRows:
+        """The same LEVs, sparse for a profile."""
+        return self._alone.encode(texts)[0]
 
     @property
     def is_profile(self) -> bool:
@@ -336,7 +340,7 @@ class NgramVariants:
 
     def __init__(self, encoder: NgramEncoder, tokens: Sequence[str], starts: IntArray) -> None:
         """Count the n-grams of passages that begin at the tokens `starts` (passages,)."""
-        self._encoder = encoder
+        self.encoder = encoder
         self._parts = []
         ends = np.append(starts[1:], len(tokens))
         for begin, end in encoder.parts(len(tokens)):
@@ -355,10 +359,10 @@ class NgramVariants:
 
         The LEV is the sum of the n-grams' rows, each multiplied by its value.
         """
-        weights, channels = self._encoder.weights, self._encoder.table.channels
+        weights, channels = self.encoder.weights, self.encoder.table.channels
         values, units = np.zeros(len(weights)), np.zeros(len(weights))
         for part in self._parts:
-            weighed, lengths = self._encoder.weighed(part.columns, part.counts.sum(axis=0)[None])
+            weighed, lengths = self.encoder.weighed(part.columns, part.counts.sum(axis=0)[None])
             values[part.columns] += weighed[0] / self.parts
             firsts = np.searchsorted(part.columns, [channel.start for channel in channels])
             occurs = np.diff(firsts, append=len(part.columns)) > 0
@@ -382,9 +386,9 @@ class NgramVariants:
 
         Empty parts of a text do not count.
         """
-        levs = np.zeros((len(times), self._encoder.lev_size), np.float32)
+        levs = np.zeros((len(times), self.encoder.lev_size), np.float32)
         for columns, values, which in self._values(times):
-            levs += self._encoder.levs(columns, values)[which]
+            levs += self.encoder.levs(columns, values)[which]
         return np.asarray(levs / self._nonempty_parts(times)[:, None].astype(np.float32))
 
     def along(self, times: IntArray, direction: FloatArray) -> FloatArray:
@@ -394,7 +398,7 @@ class NgramVariants:
         """
         total = np.zeros(len(times))
         for columns, values, which in self._values(times):
-            total += (values @ self._encoder.project_back(columns, direction))[which]
+            total += (values @ self.encoder.project_back(columns, direction))[which]
         return np.asarray(total / self._nonempty_parts(times))
 
     def _nonempty_parts(self, times: IntArray) -> AnyFloats:
@@ -413,7 +417,7 @@ class NgramVariants:
         for part in self._parts:
             here, which = np.unique(times[:, part.inside], axis=0, return_inverse=True)
             counts = here.astype(np.float32) @ part.counts
-            values, _ = self._encoder.weighed(part.columns, counts)
+            values, _ = self.encoder.weighed(part.columns, counts)
             yield part.columns, values, which.reshape(-1)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from math import ceil, floor, inf, isfinite, log
+from math import ceil, floor, inf, isfinite
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -25,7 +25,7 @@ from adhominem.harmless import harmless
 from adhominem.model.calibration import LikeCases
 from adhominem.render.summary import signed
 from adhominem.render.templates import markup
-from adhominem.score.decision import NONE, VerbalScale
+from adhominem.score.decision import LOG_10, NONE, VerbalScale
 
 _POINTS = 72  # to an inch
 _DOTS = 300
@@ -101,7 +101,7 @@ def tippett(
     pairs or cases. The SVG has no ids, no style and no script, and may appear on a page more than
     once.
     """
-    values = log_bayes_factor.astype(np.float64) / _LOG_10
+    values = log_bayes_factor.astype(np.float64) / LOG_10
     of_case = () if result is None else (result, *(interval or ()))
     low, high = _range(values, of_case)
 
@@ -146,7 +146,7 @@ def tippett(
 
 def _as_exact(log10: float) -> float:
     """A result rounded like those of the pairs, so that one at a bound equals them."""
-    return float(np.float32(log10 * _LOG_10)) / _LOG_10
+    return float(np.float32(log10 * LOG_10)) / LOG_10
 
 
 def _range(values: FloatArray, of_case: tuple[float, ...]) -> tuple[float, float]:
@@ -185,7 +185,6 @@ def _steps(values: FloatArray, low: float, high: float) -> list[tuple[float, flo
     return [*corners, (high, corners[-1][1])]
 
 
-_LOG_10 = log(10)
 _MARGIN = 0.05  # of the gauge at either end, beyond the bounds
 _LEVELS = 6  # of colour
 _HEIGHT = 44.0  # of the shapes
@@ -232,7 +231,7 @@ def gauge(
 
     shapes: list[tuple[str, str]] = []
     if like is not None:
-        values = like.cases.log_bayes_factor.astype(np.float64) / _LOG_10  # (cases,)
+        values = like.cases.log_bayes_factor.astype(np.float64) / LOG_10  # (cases,)
         of_class = [values[like.cases.same_author], values[~like.cases.same_author]]
         heights = [_density(values, left, right) for values in of_class]
         top = max(float(height.max()) for height in heights)
@@ -262,7 +261,7 @@ def gauge(
 def among(log10: float, like: LikeCases) -> Among:
     """How many like cases of either class reach a log10 Bayes factor, on its side of 0."""
     values, same = like.cases.log_bayes_factor, like.cases.same_author
-    result = np.float32(log10 * _LOG_10)  # as exact as those: one at a bound equals it
+    result = np.float32(log10 * LOG_10)  # as exact as those: one at a bound equals it
     reach = values >= result if log10 > 0 else values <= result
     return Among(len(values), float(reach[same].mean()), float(reach[~same].mean()), log10 > 0)
 

@@ -17,6 +17,8 @@ from adhominem.errors import OptionError
 from adhominem.records import parsed_json
 from adhominem.text.files import note_input, open_regular, path_of
 
+LOG_10 = float(np.log(10))  # nats in a unit of log10
+
 
 def probability_same_author(
     log_bayes_factor: npt.ArrayLike, prior_same_author: float = 0.5

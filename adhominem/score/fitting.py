@@ -26,6 +26,7 @@ from adhominem.score.three_level import (
     evidence,
     genre_posterior,
 )
+from adhominem.statistics import logistic
 
 _STEP = 0.01  # of the search for the bounds, in decades
 _PRIOR = 2e-4  # how strongly parameters are held to where they start
@@ -312,16 +313,8 @@ def fit_one_genre(evidence: FloatArray, is_one: BoolArray) -> tuple[float, float
     """
     if is_one.all() or not is_one.any():
         return 0.0, 0.0
-    scale = float(evidence.std()) or 1.0
-    rows = np.stack([evidence / scale, np.ones(len(evidence))], axis=1)  # (pairs, 2)
-    weight = np.where(is_one, 0.5 / is_one.sum(), 0.5 / (~is_one).sum())
-    values = np.zeros(2)
-    for _ in range(50):
-        odds = 1 / (1 + np.exp(-np.clip(rows @ values, -30, 30)))
-        gradient = rows.T @ (weight * (is_one - odds)) - 1e-4 * values
-        curvature = (rows * (weight * odds * (1 - odds))[:, None]).T @ rows + 1e-4 * np.eye(2)
-        values += np.linalg.solve(curvature, gradient)
-    slope, constant = float(values[0]) / scale, float(values[1] + np.log(_ONE_GENRE))
+    constant, slope = logistic(evidence[None], is_one, np.ones(len(evidence)), 1e-4).tolist()
+    constant += float(np.log(_ONE_GENRE))
     return (slope, constant) if slope > 0 else (0.0, 0.0)
 
 

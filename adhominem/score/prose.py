@@ -32,13 +32,12 @@ import numpy as np
 from adhominem.arrays import AnyFloats, BoolArray, FloatArray, IntArray
 from adhominem.errors import OptionError
 from adhominem.records import Longest, NotNegative, Positive
+from adhominem.statistics import logistic
 from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
 
 FALSE_ALARMS = 0.02  # largest share of a genre's texts by people that lie beyond the limit
 SHORTEST = 200  # tokens: shorter texts are not judged
 _RIDGE = 1.0  # how many texts a squared weight counts as, for features of unit deviation
-_STEPS = 25  # of Newton's method, which stops at convergence
-_ENOUGH = 1e-6
 _FOLDS = 4  # of the genres
 
 
@@ -91,37 +90,22 @@ class MachineLook:
 def _regression(
     machines: Sequence[FloatArray], people: Sequence[FloatArray]
 ) -> tuple[FloatArray, float]:
-    """The weights (size,) and the constant of a logistic regression, by Newton's method."""
+    """The weights (size,) and the constant of a logistic regression.
+
+    Machines and people have half of the weight each, shared equally among their groups.
+    """
     groups = [*machines, *people]
     rows = np.concatenate(groups).astype(np.float64)  # (documents, size)
-    is_machine = np.concatenate(
-        [np.full(len(group), at < len(machines), float) for at, group in enumerate(groups)]
-    )
-    # Machines and people have half of the weight each, shared equally among their groups.
-    counts = np.concatenate(
-        [
-            np.full(len(group), len(rows) / 2 / len(side) / max(1, len(group)))
-            for side in (machines, people)
-            for group in side
-        ]
-    )
+    sizes = [len(group) for group in groups]
+    is_machine = np.repeat(np.arange(len(groups)) < len(machines), sizes)
+    of_group = np.repeat([1 / max(1, size) for size in sizes], sizes)
+    counts = of_group / np.where(is_machine, len(machines), len(people))
     deviation = np.sqrt(np.average(np.square(rows - np.average(rows, 0, counts)), 0, counts))
-    scale = 1 / max(float(deviation.mean()), 1e-12)  # one scale for all numbers
-    inputs = np.concatenate(
-        [rows * scale, np.ones((len(rows), 1))], axis=1
-    )  # (documents, size + 1)
-    ridge = np.append(np.full(rows.shape[1], _RIDGE), 0.0)
-    solved = np.zeros(inputs.shape[1])
-    for _ in range(_STEPS):
-        probability = 1 / (1 + np.exp(-np.clip(inputs @ solved, -30, 30)))
-        gradient = inputs.T @ (counts * (is_machine - probability)) - ridge * solved
-        curvature = counts * np.maximum(probability * (1 - probability), 1e-6)
-        step = np.linalg.solve((inputs * curvature[:, None]).T @ inputs + np.diag(ridge), gradient)
-        largest = float(np.abs(step).max())
-        solved += step * min(1.0, 5.0 / max(largest, 1e-12))  # short steps if separable
-        if largest < _ENOUGH:
-            break
-    return solved[:-1] * scale, float(solved[-1])
+    # The ridge holds all numbers on one scale, where `logistic` gives each its own.
+    scales = deviation.mean() / np.maximum(rows.std(axis=0), 1e-12)
+    ridge = _RIDGE / len(rows) * np.square(scales)
+    constant, *weights = logistic(rows.T, is_machine, of_group, ridge)
+    return np.array(weights), float(constant)
 
 
 # Rates that are lower in foreign text, and rates that may be either; the others are higher.

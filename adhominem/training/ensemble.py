@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +13,17 @@ import numpy as np
 from adhominem.arrays import Array32, IntArray
 from adhominem.errors import OptionError
 from adhominem.jobs.run import Watch, unwatched
-from adhominem.model.card import ensemble_card
+from adhominem.model.card import ensemble_card, languages_card
 from adhominem.model.files import ModelFiles, reading
 from adhominem.model.folder import check_members, member_files, model_folder, read_models
 from adhominem.model.layout import AUTHORS, LAYOUT
-from adhominem.model.member import AnyModel
-from adhominem.model.writing import training_authors, write_ensemble, write_genres
+from adhominem.model.member import AnyModel, LanguagesModel, NgramModel
+from adhominem.model.writing import (
+    training_authors,
+    write_ensemble,
+    write_genres,
+    write_languages,
+)
 from adhominem.score.genres import Genres
 from adhominem.text.corpus import PackedCorpus
 from adhominem.text.files import noting_inputs, real_path
@@ -27,6 +33,7 @@ from adhominem.text.writing import check_output, write_folder
 _DOCUMENTS = 2_500  # of a corpus, that genres are fitted to
 _BYTES = 600_000_000  # of LEVs at once, where a LEV is large
 _AT_ONCE = 200
+_MOST_DIMENSIONS = 1 << 16  # of a language's LEVs: they are stored as 16 bits
 
 
 @dataclass(frozen=True)
@@ -43,12 +50,14 @@ def make_ensemble(
     *,
     corpus: PackedCorpus | str | Path | None = None,
     about: str | Path = "",
+    delta: float | None = None,
     watch: Watch = unwatched,
 ) -> Ensemble:
     """Copy the members, folders of models or names of shipped ones, into one folder.
 
     With the training `corpus`, or its folder, the genres are fitted to each member. `about` is the
-    beginning of the model card; a Path is read as a file with this text.
+    beginning of the model card; a Path is read as a file with this text. `delta` is that of the
+    non-answers, if it was found on dev.
     """
     if isinstance(about, Path):
         about = read_text(about)
@@ -60,6 +69,10 @@ def make_ensemble(
     models = [model for part in parts for model in read_models(part)]
     if not models:
         raise OptionError("an ensemble without members; expected at least one")
+    if any(isinstance(model, LanguagesModel) for model in models):
+        raise OptionError(
+            "a model of several languages cannot be a member; expected networks or n-gram models"
+        )
     if corpus is None:
         check_members(models)
     names = [real_path(model.folder).name for model in models]
@@ -85,8 +98,82 @@ def make_ensemble(
         for name, of_member in zip(names, authors, strict=True):
             if of_member is not None and of_member != shared:
                 (folder / name / AUTHORS.name).write_text(of_member, "utf-8")
-        write_ensemble(folder, names, {}, ensemble_card(names, {}, about))
+        write_ensemble(folder, names, {}, ensemble_card(names, {}, about), delta)
     return Ensemble(output, tuple(names))
+
+
+def make_languages(
+    models: Sequence[str | Path], output: str | Path, *, about: str | Path = ""
+) -> Ensemble:
+    """Make one model of n-gram profiles that each read the texts of one language.
+
+    Each is in a folder named by the language's ISO 639-1 code, such as `de`. `about` is the
+    beginning of the model card; a Path is read as a file with this text.
+    """
+    if isinstance(about, Path):
+        about = read_text(about)
+    output = check_output(Path(output))
+    languages: dict[str, NgramModel] = {}
+    with noting_inputs():
+        read = sorted(
+            (model for place in models for model in read_models(model_folder(place))),
+            key=lambda model: real_path(model.folder).name,
+        )
+        authors = [training_authors(model.folder) for model in read]
+    for model in read:
+        name = real_path(model.folder).name
+        if re.fullmatch("[a-z]{2,3}", name) is None:
+            raise OptionError(
+                f"{model.folder} is not named after a language; expected folders with codes of "
+                "two or three letters, such as de"
+            )
+        if name in languages:
+            raise OptionError(f"the language {name} is there twice; expected one model of each")
+        languages[name] = _profile_of_a_language(model, read[0])
+    if not languages:
+        raise OptionError("a model without languages; expected at least one")
+    codes = tuple(languages)
+    scores = {
+        f"{code}-{name}": row for code in codes for name, row in languages[code].scores.items()
+    }
+    with write_folder(output) as folder:
+        card = languages_card(codes, scores, about)
+        write_languages(folder, languages, _genres_of_all(languages), scores, card)
+        if None not in authors:
+            lines = sorted({line for of in authors for line in (of or "").splitlines()})
+            (folder / AUTHORS.name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return Ensemble(output, codes)
+
+
+def _profile_of_a_language(model: AnyModel, first: AnyModel) -> NgramModel:
+    """The model itself, if it can be one of several languages, of which the first is given."""
+    if not isinstance(model, NgramModel) or model.config.form != "profile":
+        raise OptionError(f"{model.folder} is not an n-gram profile; expected form=profile")
+    if model.config.lev_size > _MOST_DIMENSIONS:
+        raise OptionError(
+            f"{model.folder} has LEVs of {model.config.lev_size:,} numbers; expected "
+            f"{_MOST_DIMENSIONS:,} at most"
+        )
+    for setting in ("lev_size", "normaliser"):
+        if getattr(model.config, setting) != getattr(first.config, setting):
+            raise OptionError(
+                f"{model.folder} and {first.folder} differ in {setting}; expected models that "
+                "were trained with the same settings"
+            )
+    return model
+
+
+def _genres_of_all(languages: Mapping[str, NgramModel]) -> Genres:
+    """The genres of the models of all languages."""
+    genres = [model.genres for model in languages.values() if model.genres is not None]
+    names = [name for of_language in genres for name in of_language.names]
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise OptionError(
+            f"two languages have a genre named '{twice[0]}'; expected names such as de-novels"
+        )
+    centres = np.concatenate([of_language.centres for of_language in genres])
+    usual = float(np.median([of_language.usual for of_language in genres]))
+    return Genres(tuple(names), centres, usual)
 
 
 # What is fitted to the LEVs of training texts

@@ -14,6 +14,7 @@ from adhominem.arrays import Levs, Rows, is_finite, joined
 from adhominem.errors import NO_WORD, EmptyTextError, InputError, OptionError
 from adhominem.model.member import Member
 from adhominem.ngrams.encoder import NgramEncoder, NgramsTogether
+from adhominem.ngrams.languages import NgramsByLanguage
 from adhominem.pairs.passages import without_repetitions
 from adhominem.paper.runtime import NetworkOutput
 from adhominem.score.scorer import out_of_range
@@ -50,18 +51,18 @@ class Kept:
 
     def __init__(self, most_levs: int = MOST_LEVS, most_characters: int = _MOST_CHARACTERS) -> None:
         self._most_levs, self._characters = most_levs, most_characters  # that there is room for
-        self._levs: dict[tuple[str, str], Levs] = {}
+        self._levs: dict[tuple[str, str, str], Levs] = {}
         self._tokens: dict[tuple[Tokenizer, str], Tokens] = {}
 
     def levs_of(self, documents: Sequence[Document]) -> list[Levs | None]:
         """The LEV (1, lev_size) of each text, if it is kept."""
-        return [self._levs.get((document.text, document.topic)) for document in documents]
+        return [self._levs.get(_key(document)) for document in documents]
 
     def keep(self, documents: Sequence[Document], levs: Levs) -> None:
         """Keep LEVs (documents, lev_size), as long as there is room for more."""
         for at, document in enumerate(documents[: self._most_levs - len(self._levs)]):
             lev = levs if len(levs) == 1 else levs[at : at + 1].copy()
-            self._levs.setdefault((document.text, document.topic), lev)
+            self._levs.setdefault(_key(document), lev)
 
     def tokenize(self, tokenizer: Tokenizer, text: str) -> Tokens:
         """The tokens of a text."""
@@ -84,6 +85,11 @@ class Kept:
             if not len(tokens_by[tokenizer].numbers):
                 raise EmptyTextError(NO_WORD, document.id)
         return tokens_by
+
+
+def _key(document: Document) -> tuple[str, str, str]:
+    """All that a document's LEV depends on."""
+    return document.text, document.topic, document.language
 
 
 NOTHING_KEPT = Kept(0, 0)
@@ -129,6 +135,22 @@ class EnsembleEncoder:
         keeper.language_given = is_given or self.language_given
         return keeper
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that the model has n-grams of; empty if it reads all texts alike."""
+        encoder = self.lead.encoder
+        return encoder.languages if isinstance(encoder, NgramsByLanguage) else ()
+
+    @property
+    def language(self) -> str:
+        """The language that all texts are in; empty if it is found for each text."""
+        encoder = self.lead.encoder
+        return encoder.language if isinstance(encoder, NgramsByLanguage) else ""
+
+    def knows(self, language: str) -> bool:
+        """Whether the model has n-grams of this language, or reads all texts alike."""
+        return not self.languages or language in self.languages
+
     def tokens(self, text: str) -> list[str]:
         """The tokens of a text as the lead has them."""
         return self.kept.tokenize(self.lead.tokenizer, text).tokens
@@ -146,8 +168,8 @@ class EnsembleEncoder:
         encoded once. `tokens` are those of each text by tokenizer, if it is tokenized already.
         """
         texts = as_documents(documents)
-        numbers: dict[tuple[str, str], int] = {}  # of the different texts
-        rows = [numbers.setdefault((text.text, text.topic), len(numbers)) for text in texts]
+        numbers: dict[tuple[str, str, str], int] = {}  # of the different texts
+        rows = [numbers.setdefault(_key(text), len(numbers)) for text in texts]
         firsts = np.unique(rows, return_index=True)[1].tolist()
         there = dict(zip(firsts, self.kept.levs_of([texts[at] for at in firsts]), strict=True))
         new = [at for at in firsts if there[at] is None]
@@ -184,7 +206,7 @@ class EnsembleEncoder:
     ) -> Levs:
         """(documents, lev_size): the LEVs of a few documents, whose attention may be `known`."""
         numbered = self._numbered(documents, known)
-        parts = self._count(numbered)
+        parts = self._count(documents, numbered)
         for network in self._networks:
             parts[network] = (
                 np.array([attended[network].levs[0] for attended in attention])
@@ -196,7 +218,7 @@ class EnsembleEncoder:
     def begin(self, documents: Sequence[Document]) -> Begun:
         """A few documents, partly encoded, for a process with a GPU to finish."""
         numbered = self._numbered(documents)
-        parts = self._count(numbered)
+        parts = self._count(documents, numbered)
         for network in self._networks:
             parts[network] = np.zeros((len(documents), network.lev_size), np.float32)
         read = {self.tokenizers.index(network.tokenizer) for network in self._networks}
@@ -215,6 +237,7 @@ class EnsembleEncoder:
             parts = [part.texts[place].numbered_by(lexicon) for part in begun]
             texts = Numbered(lexicon, list(chain.from_iterable(part.documents for part in parts)))
             topics = list(chain.from_iterable(part.topics[at] for part in begun))
+            assert not isinstance(network.encoder, NgramsByLanguage)
             encoded = network.encoder.encode_numbered(texts, topics)
             rows[self.members.index(network)] = encoded
         return self._checked(rows)
@@ -233,7 +256,9 @@ class EnsembleEncoder:
             numbered[tokenizer] = Numbered(lexicon, numbers)
         return numbered
 
-    def _count(self, numbered: Mapping[Tokenizer, Numbered]) -> dict[Member, Rows]:
+    def _count(
+        self, documents: Sequence[Document], numbered: Mapping[Tokenizer, Numbered]
+    ) -> dict[Member, Rows]:
         """The LEVs (documents, lev_size) of each member that counts n-grams."""
         if not self._together:
             groups: dict[tuple[Tokenizer, int, int], dict[Member, NgramEncoder]] = {}
@@ -245,7 +270,11 @@ class EnsembleEncoder:
                 key: (NgramsTogether(list(group.values())), list(group))
                 for key, group in groups.items()
             }
-        parts: dict[Member, Rows] = {}
+        parts: dict[Member, Rows] = {
+            member: member.encoder.rows(documents, numbered[member.tokenizer])
+            for member in self.members
+            if isinstance(member.encoder, NgramsByLanguage)
+        }
         for (tokenizer, *_), (ngrams, members) in self._together.items():
             parts |= zip(members, ngrams.encode(numbered[tokenizer]), strict=True)
         return parts
@@ -271,7 +300,7 @@ class EnsembleEncoder:
 
     @property
     def _networks(self) -> list[Member]:
-        return [member for member in self.members if not isinstance(member.encoder, NgramEncoder)]
+        return [member for member in self.members if not member.counts_ngrams]
 
 
 def as_documents(texts: Sequence[str | Document]) -> list[Document]:

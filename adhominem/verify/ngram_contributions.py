@@ -26,9 +26,8 @@ import numpy as np
 
 from adhominem.arrays import BoolArray, FloatArray, IntArray
 from adhominem.model.member import Member
-from adhominem.ngrams.encoder import NgramEncoder, NgramVariants
+from adhominem.ngrams.encoder import NgramVariants
 from adhominem.ngrams.table import CHANNELS, END, MASK, START, Ngram, NgramTable
-from adhominem.paper.runtime import NetworkVariants
 from adhominem.score.contributions import ProductContribution
 from adhominem.verify.verification import ComparedSides, ComparedText
 
@@ -119,21 +118,27 @@ class NgramMember:
     def __init__(
         self, comparison: ComparedSides, member: Member, contribution: ProductContribution
     ) -> None:
-        assert isinstance(member.encoder, NgramEncoder)
-        self.member, self.encoder = member, member.encoder
+        self.member = member
+        # Of several languages, that of most texts: in the others hardly an n-gram is known.
+        self.encoder = member.ngrams(*(text.document for text in comparison.texts))
         self.contribution = contribution
         self.table = self.encoder.counter.table
         number = list(comparison.members).index(member)
         self.texts = [
-            self._text(side, place, text, comparison.variants_of(text)[number])
+            self._text(side, place, text, self._counted(comparison, text, number))
             for side, texts in enumerate(comparison.sides)
             for place, text in enumerate(texts)
         ]
 
-    def _text(
-        self, side: int, place: int, text: ComparedText, counted: NgramVariants | NetworkVariants
-    ) -> NgramText:
+    def _counted(self, comparison: ComparedSides, text: ComparedText, number: int) -> NgramVariants:
+        counted = comparison.variants_of(text)[number]
         assert isinstance(counted, NgramVariants)
+        if counted.encoder is self.encoder:
+            return counted
+        tokens, starts = text.tokens(self.member).tokens, comparison.passages(text)
+        return NgramVariants(self.encoder, tokens, starts)
+
+    def _text(self, side: int, place: int, text: ComparedText, counted: NgramVariants) -> NgramText:
         tokenized = text.tokens(self.member)
         values, unit_values = counted.values()
         columns = places = np.zeros(0, np.int64)
@@ -168,7 +173,7 @@ class NgramMember:
 def ngram_members(comparison: ComparedSides) -> Iterator[NgramMember]:
     """The members whose product of both sides is a sum over n-grams."""
     for member, part in zip(comparison.members, comparison.contributions, strict=True):
-        if isinstance(member.encoder, NgramEncoder) and isinstance(part, ProductContribution):
+        if member.counts_ngrams and isinstance(part, ProductContribution):
             yield NgramMember(comparison, member, part)
 
 

@@ -30,6 +30,7 @@ import numpy as np
 
 from adhominem.arrays import AnyLevs, FloatArray, Levs
 from adhominem.score.calibration import Scores
+from adhominem.score.decision import LOG_10
 from adhominem.score.genres import USUAL_TOKENS
 from adhominem.score.members import GenreMember
 from adhominem.score.population import FEWEST, Population
@@ -41,7 +42,6 @@ _LEVEL = 0.95
 _FEWEST_PASSAGES = 4  # per text: fewer do not show their spread
 _LEVS_AT_ONCE = 128  # resampled texts in memory
 _HALVES = 10
-_LOG_10 = float(np.log(10))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ def influences(comparison: ComparedSides, likeness: Likeness | None) -> tuple[In
         if others is None:  # no effect
             return Influence(name=name, value=value, instead_of="", change=None)
         change = comparison.log_bayes_factor - float(scorer.unbounded(others).mean())
-        return Influence(name=name, value=value, instead_of=instead_of, change=change / _LOG_10)
+        return Influence(name=name, value=value, instead_of=instead_of, change=change / LOG_10)
 
     if used is not None:
         genre = influence("Genre", "that of the population")

@@ -16,13 +16,13 @@ import numpy as np
 import adhominem
 from adhominem.arrays import AnyLevs, Array32, FloatArray, IntArray, Levs, joined
 from adhominem.model.member import Member
-from adhominem.ngrams.encoder import NgramEncoder, NgramVariants
+from adhominem.ngrams.encoder import NgramVariants
 from adhominem.pairs.passages import TakenOut
-from adhominem.paper.runtime import NetworkOutput, NetworkVariants
+from adhominem.paper.runtime import NetworkOutput, NetworkVariants, Runtime
 from adhominem.records import with_schema
 from adhominem.score.calibration import Conditions, LogBayesFactors
 from adhominem.score.contributions import Contribution, ProductContribution
-from adhominem.score.decision import Decision, VerbalScale, decide, probability_same_author
+from adhominem.score.decision import LOG_10, Decision, VerbalScale, decide, probability_same_author
 from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer
 from adhominem.text.exhibits import Exhibit
@@ -36,7 +36,6 @@ from adhominem.verify.encoding import TokensBy
 if TYPE_CHECKING:
     from adhominem.verify.verifier import Verifier
 
-_LOG_10 = float(np.log(10))
 
 _MOSTLY = 0.5  # smallest share of a genre for the texts to count as of it
 _ANY_GENRE = "*"  # the texts resemble the training texts, but no single genre
@@ -151,15 +150,15 @@ class ComparedSides:
         if text not in self._variants:
             starts = self.passages(text)
             self._variants[text] = [
-                NgramVariants(member.encoder, text.tokens(member).tokens, starts)
-                if isinstance(member.encoder, NgramEncoder)
-                else NetworkVariants(
+                NetworkVariants(
                     member.encoder,
                     text.tokens(member).tokens,
                     member.topic(text.document),
                     starts,
                     text.attention.get(member),
                 )
+                if isinstance(member.encoder, Runtime)
+                else NgramVariants(member.ngrams(text.document), text.tokens(member).tokens, starts)
                 for member in self.members
             ]
         return self._variants[text]
@@ -311,8 +310,8 @@ def verification_of(
     factor = float(scored.log_bayes_factor[0])
     probability = float(probability_same_author(factor, prior_same_author))
     scale = scale or VerbalScale()
-    bounds = float(scored.lower_bound[0]) / _LOG_10, float(scored.upper_bound[0]) / _LOG_10
-    sentence = scale.sentence(factor / _LOG_10)
+    bounds = float(scored.lower_bound[0]) / LOG_10, float(scored.upper_bound[0]) / LOG_10
+    sentence = scale.sentence(factor / LOG_10)
     reach = scale.reach(*bounds) if scored.calibrated else ""
     whole = joined(comparison.levs)
     texts, count = comparison.texts, len(comparison.sides[0])
@@ -343,7 +342,7 @@ def verification_of(
     use = None
     if population is not None:
         without = float(verifier.score([first], [second])[0])
-        use = PopulationUse(population.texts, without / _LOG_10)
+        use = PopulationUse(population.texts, without / LOG_10)
     obstacles = tuple(caution.message for caution in cautions if caution.blocks_decision)
     decided = decide(probability, delta, obstacles)
     reason = decided.reason
@@ -353,7 +352,7 @@ def verification_of(
         reason += ", by a model that is not calibrated"
     return Verification(
         log_bayes_factor=factor,
-        log10_bayes_factor=factor / _LOG_10,
+        log10_bayes_factor=factor / LOG_10,
         verbal=f"No statement is made: {reason}." if obstacles else sentence,
         lower_bound=bounds[0] if scored.calibrated else None,
         upper_bound=bounds[1] if scored.calibrated else None,

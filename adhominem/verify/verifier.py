@@ -383,14 +383,21 @@ class Verifier(EnsembleEncoder):
         return self.delta
 
 
-def load(model: str | Path = DEFAULT_MODEL, *, threads: int = 1, device: str = "cpu") -> Verifier:
+def load(
+    model: str | Path = DEFAULT_MODEL,
+    *,
+    threads: int = 1,
+    device: str = "cpu",
+    language: str = "",
+) -> Verifier:
     """The verifier of a shipped model, given its name, or of a model folder.
 
-    A `device` other than the CPU requires torch.
+    A `device` other than the CPU requires torch. A model of several languages finds the language of
+    each text, unless a `language` is given, by its ISO 639-1 code.
     """
     files = ModelFiles(model_folder(model))
     read = read_folder(files)
-    members = make_members(read.models, threads, device)
+    members = make_members(read.models, threads, device, language)
     if read.machine_look is not None:
         size = sum(member.lev_size for member in members if not member.scorer.is_sparse)
         if len(read.machine_look.weights) != size:

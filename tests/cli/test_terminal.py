@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from adhominem.cli import main
-from adhominem.cli.terminal import complain, list_skipped, print_json, print_table, say
+from adhominem.cli.terminal import complain, list_skipped, print_json, print_table, say, steps_bar
 from adhominem.errors import InputError
 
 # Colours, a cleared screen, a title, C1's way to say the same, a turned direction, a forged line.
@@ -54,6 +54,18 @@ def test_no_number_of_a_table_is_cut_or_broken(
     assert name.replace(" ", "") in "".join(
         word for word in words if word not in numbers and word not in measures
     )
+
+
+def test_steps_that_have_ended_are_told_beside_the_results(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with steps_bar() as tell:
+        tell("split", 0.0, None)
+        tell(f"split {HOSTILE}", 0.25, 1.25)
+        tell("train", 0.5, None)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err == f"split {SHOWN}: 1.2 s\n"
 
 
 def test_lines_for_people_hold_no_commands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adhominem.evaluation.figure_style import DIFFERENT, SAME
-from adhominem.evaluation.study import LOG_10
 from adhominem.render.drawings import tippett
+from adhominem.score.decision import LOG_10
 
 
 @dataclass(frozen=True)

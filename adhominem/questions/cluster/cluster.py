@@ -23,10 +23,10 @@ import numpy as np
 
 from adhominem.arrays import FloatArray
 from adhominem.errors import OptionError
+from adhominem.score.decision import LOG_10
 
 PRIOR = 0.25  # that two clusters are by one person: what was tried is in docs/decisions.md
 CLEAR = 10.0  # odds: an authorship that is this much more probable than not is clear
-_LOG_10 = float(np.log(10))
 
 
 @dataclass(frozen=True)
@@ -181,14 +181,14 @@ def describe_clusters(
         Cluster(
             number=at + 1,
             texts=group,
-            log10_odds=last[group] / _LOG_10 if len(group) > 1 else None,
+            log10_odds=last[group] / LOG_10 if len(group) > 1 else None,
             nearest=int(odds[at].argmax()) + 1 if count > 1 else None,
-            nearest_log10_odds=float(odds[at].max()) / _LOG_10 if count > 1 else None,
+            nearest_log10_odds=float(odds[at].max()) / LOG_10 if count > 1 else None,
         )
         for at, group in enumerate(partition.clusters)
     )
     others = sizes[:, None] - inside  # (clusters, texts): texts beside the one at hand
-    means = (inside @ table) / np.maximum(others, 1) / _LOG_10  # (clusters, texts)
+    means = (inside @ table) / np.maximum(others, 1) / LOG_10  # (clusters, texts)
     away = np.where(inside > 0, -np.inf, means)
     neighbours = [
         Neighbours(

@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
 from adhominem.arrays import Array32, FloatArray, IntArray
 from adhominem.errors import NO_WORD, EmptyTextError, InputError, OptionError
 from adhominem.model.member import Member
-from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.ngrams.table import Ngram
 from adhominem.statistics import NORMAL, student_quantile
 from adhominem.text.files import Document
@@ -40,17 +40,15 @@ _TOKENS_READ = (
 
 def counting_member(verifier: Verifier) -> Member:
     """The member whose n-grams are counted: a profile if there is one."""
-    encoders = [
-        (member.encoder.is_profile, member)
-        for member in verifier.members
-        if isinstance(member.encoder, NgramEncoder)
+    members = [
+        (member.scorer.is_sparse, member) for member in verifier.members if member.counts_ngrams
     ]
-    if not encoders:
+    if not members:
         raise OptionError(
             f"the model {verifier.name} counts no n-grams; expected one with an n-gram member, "
             "such as general-en"
         )
-    return max(encoders, key=lambda row: row[0])[1]  # the first of equals
+    return max(members, key=lambda row: row[0])[1]  # the first of equals
 
 
 class Counts:
@@ -68,8 +66,8 @@ class Counts:
         on_texts: Callable[[int], None] = lambda count: None,
     ) -> None:
         """Slices have about as many tokens as asked for."""
-        assert isinstance(member.encoder, NgramEncoder)
-        self._counter, self._ngrams = member.encoder.counter, member.encoder.counter.table
+        read = member.ngrams(*chain.from_iterable(sides))
+        self._counter, self._ngrams = read.counter, read.table
         self._texts = [
             _tokenized(member, document, side, place)
             for side, documents in enumerate(sides)

@@ -90,13 +90,12 @@ class _Overall:
 
     steps: Sequence[ExperimentStep]
     tell: Tell
-    others: bool  # whether other processes may be at work
     known: dict[str, float] = field(default_factory=dict)
     looked: float = 0.0
 
     def say(self, name: str, share: float | None = None, ended: float | None = None) -> None:
         now = time.monotonic()
-        if not self.known or ended is not None or (self.others and now - self.looked > _LOOK):
+        if not self.known or ended is not None or now - self.looked > _LOOK:
             self.known |= {step.name: step.share() for step in self.steps}
             self.looked = now
         if share is not None:
@@ -104,29 +103,28 @@ class _Overall:
         done = sum(step.seconds * self.known[step.name] for step in self.steps)
         self.tell(name, done / max(1e-9, sum(step.seconds for step in self.steps)), ended)
 
-    @contextmanager
-    def watch_of(self, step: ExperimentStep) -> Iterator[Watch]:
+    def watch_of(self, step: ExperimentStep) -> Watch:
+        """What a step tells how far it is."""
+
         @contextmanager
         def watch(
             what: str, total: int | None = None, unit: str = "pieces"
         ) -> Iterator[Callable[[float], None]]:
-            done = 0.0
+            done, whole = 0.0, 1.0 if unit == "share" else total
 
             def hear(amount: float) -> None:
                 nonlocal done
                 done = amount if unit == "share" else done + amount
-                self.say(
-                    step.name, min(1.0, done / (total or 1)) if total or unit == "share" else 0
-                )
+                self.say(step.name, min(1.0, done / whole) if whole else 0.0)
 
             yield hear
 
-        yield watch
+        return watch
 
 
-def _do_all(steps: Sequence[ExperimentStep], output: Path, tell: Tell, *, others: bool) -> None:
+def _do_all(steps: Sequence[ExperimentStep], output: Path, tell: Tell) -> None:
     """Do the steps that nobody else does, until all are done."""
-    progress = _Overall(steps, tell, others)
+    progress = _Overall(steps, tell)
     while left := [step for step in steps if not step.output.exists()]:
         if not any(_did(step, progress, output) for step in left):
             progress.say(left[0].name)
@@ -143,8 +141,9 @@ def _did(step: ExperimentStep, progress: _Overall, output: Path) -> bool:
                 return True
             progress.say(step.name, 0.0)
             began = time.monotonic()
-            with noting_inputs(), progress.watch_of(step) as watch:
-                step.work(watch=watch)
+            with noting_inputs():
+                step.work(watch=progress.watch_of(step))
+            assert step.output.exists(), step.name
             seconds = time.monotonic() - began
             with open(output / "steps.jsonl", "a", encoding="utf-8") as file:
                 file.write(json.dumps({"step": step.name, "seconds": round(seconds, 2)}) + "\n")
@@ -160,7 +159,7 @@ def _help(steps: Sequence[ExperimentStep], output: Path, threads: int) -> None:
 
     torch.set_num_threads(threads)
     with suppress(AdHominemError), warnings.catch_warnings(action="ignore"):
-        _do_all(steps, output, lambda *told: None, others=True)
+        _do_all(steps, output, lambda *told: None)
 
 
 def make_plan(
@@ -231,7 +230,8 @@ def run_experiment(
 
             torch.set_num_threads(threads)
             stack.enter_context(helpers(at_once - 1, _help, steps, output, threads))
-        _do_all(steps, output, tell, others=at_once > 1)
+        _do_all(steps, output, tell)
     results = collect_results(output, plan.inputs)
-    write_results(results, output)
+    with suppress(LockedError):  # another process in this folder has just ended, too
+        write_results(results, output)
     return results

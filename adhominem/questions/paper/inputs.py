@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +39,7 @@ class PairFile:
     has_truth: bool
     bytes: int = 0  # on the disk
     pairs: int = 0
+    texts: int = 0  # each counted once
     characters: int = 0  # of both texts of all pairs
 
     def is_same(self, other: PairFile) -> bool:
@@ -150,7 +151,7 @@ def check_inputs(inputs: Inputs, watch: Watch = unwatched) -> Inputs:
             if not is_test:
                 trained |= {key: place for key, (_, place) in texts.items()}
             remarks += [among, again, of_two, without]
-            checked[name] = PairFile(file.path, file.has_truth, file.bytes, pairs, characters)
+            checked[name] = replace(file, pairs=pairs, texts=len(texts), characters=characters)
             if not pairs and not errors:
                 raise NotFoundError("no pair can be read; expected one or more", file.path)
     if errors:

@@ -7,13 +7,13 @@ PRESET/SIZE/scores-dev-TEST.json, answers-TEST.jsonl, heat-maps/
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from adhominem.jobs.corpora import pair_files
@@ -66,15 +66,12 @@ class ExperimentPlan:
 
 @dataclass(frozen=True)
 class ExperimentStep:
-    """A piece of the work, which is done if its output exists: it is written whole or not at all.
-
-    `work` is called with a `watch`.
-    """
+    """A piece of work, done if its output exists: that is written whole or not at all."""
 
     name: str
     output: Path
     needs: tuple[Path, ...]
-    work: Callable[..., object]
+    work: Callable[..., object]  # takes a `watch`
     seconds: float = 1.0  # expected
     gigabytes: float = 0.0  # on the disk
     memory: float = 0.0  # GB
@@ -115,7 +112,8 @@ class _OfModel:
 
     def steps(self) -> Iterator[ExperimentStep]:
         options, rates, place = self.plan.options, self.plan.rates, self.place
-        config, pairs = self._config(), self.plan.inputs.sizes[self.size].pairs
+        config, source = self._config(), self.plan.inputs.sizes[self.size]
+        pairs = source.texts / 2  # of an epoch of all texts
         if config.loss.adaptation_size:
             how = SplitOptions(shares=SHARES_BY_AUTHOR, topic_disjoint=True, seed=options.seed)
             yield self._split(how)
@@ -151,7 +149,7 @@ class _OfModel:
         """Models, their scores, and answers to the test sets."""
         options, rates, inputs, place = *self._plan(), self.place
         source = inputs.sizes[self.size]
-        of_train, of_dev = (source.pairs * share for share in how.shares[:2])  # pairs
+        of_train, of_dev = source.texts / 2 * how.shares[0], source.pairs * how.shares[1]  # pairs
         yield self._step(
             "prepare dev",
             "dev",
@@ -188,11 +186,20 @@ class _OfModel:
                 memory=rates.memory + of_train * rates.packed,
                 epochs=epochs,
             )
+        two_stages = "calibration" in packed
         yield self._step(
             "ensemble",
             "ensemble",
             [*members],
-            partial(make_ensemble, [place / model for model in members], place / "ensemble"),
+            partial(
+                _combine,
+                [place / model for model in members],
+                None if two_stages else place / dev,
+                output=place / "ensemble",
+                device=self.device,
+                jobs=self.jobs,
+            ),
+            1.0 if two_stages else of_dev * rates.encoding * len(members),
             gigabytes=_MODEL * len(members),
         )
         yield from self._answers(dev, [*alone, "single", "ensemble"], of_dev)
@@ -226,13 +233,13 @@ class _OfModel:
             yield self._step(
                 f"answers to {test}",
                 f"answers-{test}.jsonl",
-                ["ensemble", scores],
+                ["ensemble"],
                 partial(
-                    _answer,
-                    place / scores if one_stage else None,
-                    model=place / "ensemble",
-                    cases=file.path,
-                    output=place / f"answers-{test}.jsonl",
+                    predict,
+                    place / "ensemble",
+                    file.path,
+                    place / f"answers-{test}.jsonl",
+                    delta="auto" if one_stage else 0.0,
                     **where,
                 ),
                 file.pairs * rates.encoding * options.members,
@@ -305,17 +312,23 @@ def _train(
         )
 
 
+def _combine(
+    members: Sequence[Path], dev: Path | None, *, output: Path, watch: Watch, **where: Any
+) -> None:
+    """Make an ensemble, whose non-answers are those that are best for dev, if it is given."""
+    delta = None
+    if dev is not None:
+        with TemporaryDirectory() as scratch:
+            draft = make_ensemble(members, Path(scratch) / "ensemble").model
+            (row,) = table([draft], [dev], watch=watch, **where).rows
+        delta = row.scores["delta"]
+    make_ensemble(members, output, delta=delta)
+
+
 def _score(models: Sequence[Path], sets: Mapping[str, Path], output: Path, **options: Any) -> None:
     scored = table(models, {name: list(read_pairs(path)) for name, path in sets.items()}, **options)
     with write_whole(output) as file:
         file.write(strict_json(with_schema(scored), indent=1) + "\n")
-
-
-def _answer(scores: Path | None, **options: Any) -> None:
-    """Answer a test set, with the delta of the ensemble's non-answers that these scores have."""
-    rows = json.loads(scores.read_text("utf-8"))["rows"] if scores else []
-    deltas = [row["scores"]["delta"] for row in rows if row["model"] == "ensemble"]
-    predict(**options, delta=deltas[0] if deltas else 0.0)
 
 
 def _draw_heat_maps(*, place: Path, device: str, watch: Watch) -> None:

@@ -67,8 +67,8 @@ from adhominem.questions.rank.evidence import (
 from adhominem.questions.rank.trials import MOST_TRIALS, Trials, Trust
 from adhominem.questions.rank.versus import Versus, explain_versus
 from adhominem.records import Offered, ShareBelow1, Within
+from adhominem.score.decision import LOG_10, Decision, VerbalScale
 from adhominem.score.decision import NONE as NO_SUPPORT
-from adhominem.score.decision import Decision, VerbalScale
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
@@ -77,7 +77,6 @@ from adhominem.verify.verifier import Verifier
 
 ONE_OF_THEM, NONE_OF_THEM = "one of the candidates", "none of them"  # decisions
 UNDECIDED = Decision.UNDECIDED.value
-_LOG_10 = float(np.log(10))
 _EXPLAINED = 3  # of the first candidates: the first against each of the others
 _PER_COMPARISON = 30  # characters of work, about: of two texts among many
 _TIMES_READ = 5  # that the reasons for one candidate over another go through a text, about
@@ -410,8 +409,8 @@ def _ranked_case(
             name=scored[at].name,
             texts=scored[at].texts,
             words=scored[at].words,
-            log10_bayes_factor=float(factors[at]) / _LOG_10,
-            verbal=support(float(factors[at]) / _LOG_10, scale) if states[at] else NO_STATEMENT,
+            log10_bayes_factor=float(factors[at]) / LOG_10,
+            verbal=support(float(factors[at]) / LOG_10, scale) if states[at] else NO_STATEMENT,
             at_bound=bool(scored[at].factors.at_bound[case]),
             posterior=float(shares[0, at]) if states[at] else None,
         )

@@ -118,8 +118,8 @@ def _passages(
 
 def _ngrams(first: WeighedNgrams | None, second: WeighedNgrams | None) -> tuple[VersusNgram, ...]:
     """The strongest habits of the disputed text, for either candidate."""
-    if first is None or second is None:
-        return ()
+    if first is None or second is None or first.profile.table is not second.profile.table:
+        return ()  # candidates in two languages have no n-gram in common
     texts = [text for text in first.profile.texts if text.side == 0]
     here = np.unique(np.concatenate([text.columns for text in texts]))
     columns = np.intersect1d(here, np.intersect1d(first.columns, second.columns))

@@ -21,7 +21,6 @@ from adhominem.jobs.run import part
 from adhominem.questions.candidates import sort_out
 from adhominem.questions.question import Answer
 from adhominem.questions.rank.evidence import check_prior, posteriors
-from adhominem.questions.report.evidence import LOG_10
 from adhominem.questions.report.report import (
     Report,
     ReportOptions,
@@ -29,6 +28,7 @@ from adhominem.questions.report.report import (
     make_report,
     report_date,
 )
+from adhominem.score.decision import LOG_10
 from adhominem.text.exhibits import SideTexts, exhibits_of
 from adhominem.verify.cautions import Caution, caution, listed
 from adhominem.verify.verifier import Verifier

@@ -21,13 +21,13 @@ from adhominem.evaluation.measures import cllr
 from adhominem.evaluation.study import ValidationStudy
 from adhominem.model.calibration import CalibrationEvidence, LikeCases, Validation
 from adhominem.questions.validate.page import study_facts
+from adhominem.score.decision import LOG_10
 from adhominem.score.population import Population
 from adhominem.statistics import exact_interval, interval
 from adhominem.text.exhibits import Exhibit, words_a_text
 from adhominem.verify.verification import ComparedSides, Likeness, guessed_genre
 from adhominem.verify.verifier import Verifier
 
-LOG_10 = log(10)
 _RESAMPLES = 1_000
 _RESAMPLES_AT_ONCE = 50  # in memory
 _NEAR = 1.5  # times as many words, or texts of a population, are about as many

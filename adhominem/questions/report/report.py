@@ -22,7 +22,6 @@ from adhominem.model.calibration import Validation
 from adhominem.questions.question import Answer
 from adhominem.questions.report.details import CaseDetails, readable
 from adhominem.questions.report.evidence import (
-    LOG_10,
     CalibrationFacts,
     ValidationFacts,
     calibration_facts,
@@ -34,7 +33,7 @@ from adhominem.questions.report.evidence import (
 )
 from adhominem.records import UNWRITTEN, OneOf, Options, Within
 from adhominem.score.calibration import LogBayesFactors
-from adhominem.score.decision import VerbalScale
+from adhominem.score.decision import LOG_10, VerbalScale
 from adhominem.score.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit, SideTexts
 from adhominem.verify.cautions import Caution

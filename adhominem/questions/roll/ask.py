@@ -58,6 +58,7 @@ from adhominem.questions.roll.windows import (
     window_factors,
 )
 from adhominem.records import Offered, Options, Within, settings_of
+from adhominem.score.decision import LOG_10
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
@@ -65,7 +66,6 @@ from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier
 
 NEITHER = "neither"  # of the candidates: a state
-_LOG_10 = float(np.log(10))
 OnProgress = Callable[[float], None]  # hears which share of the work is done
 
 _SHORT_WORDS = 200  # of a window: below, single windows say little
@@ -344,7 +344,7 @@ class _Rolling:
                     words=int(starts[at + blocks.in_window] - starts[at]),
                     log10_bayes_factors=tuple(row.tolist()),
                 )
-                for at, row in enumerate(factors / _LOG_10)
+                for at, row in enumerate(factors / LOG_10)
             ),
             "blocks": made,
             "passages": passages,
@@ -396,7 +396,7 @@ class _Rolling:
         if not sides:
             return np.zeros((len(ranges), 0))
         levs = self._encode([(blocks[begin].start, blocks[end - 1].end) for begin, end in ranges])
-        return window_factors(self.verifier.scorer, levs, sides, self.population)[0] / _LOG_10
+        return window_factors(self.verifier.scorer, levs, sides, self.population)[0] / LOG_10
 
     def _encode(self, spans: Sequence[tuple[int, int]]) -> Levs:
         """(parts, lev_size): the LEVs of parts of the text."""

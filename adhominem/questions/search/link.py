@@ -15,7 +15,6 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from math import log
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from adhominem.index.store import Store
 from adhominem.questions.search.search import cautions_of_index
 from adhominem.records import strict_json, to_json
 from adhominem.score.calibration import LogBayesFactors
-from adhominem.score.decision import VerbalScale
+from adhominem.score.decision import LOG_10, VerbalScale
 from adhominem.verify.cautions import Caution, cautions_of_many
 
 NOT_A_VERDICT = (
@@ -44,7 +43,6 @@ _TEXTS = 8  # of an account that are compared, at most
 _DRAWN = 1_000  # pairs of accounts that show what chance does
 _CHANCE_BEGINS, _CHANCE_ENDS = 0.5, 1.5  # pairs that came up, as shares of the accounts
 _FEWEST = 20  # of these: fewer say nothing
-_LOG_10 = log(10)
 _Pair = tuple[int, int]  # of accounts, or of texts
 
 
@@ -161,7 +159,7 @@ def link_accounts(
     order = np.argsort(-ranks, kind="stable").tolist()
     for at, share in zip(order, shares[shares <= rate].tolist(), strict=False):
         first, second = brought_up[pairs[at]]
-        strength = float(factors.log_bayes_factor[at]) / _LOG_10
+        strength = float(factors.log_bayes_factor[at]) / LOG_10
         links.append(
             Link(
                 first=store.account(first),

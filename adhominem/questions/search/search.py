@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import log, log10
+from math import log10
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from adhominem.index.store import Store
 from adhominem.pairs.passages import sketch, without_shared
 from adhominem.questions.rank.evidence import NO_STATEMENT
 from adhominem.records import with_schema
-from adhominem.score.decision import VerbalScale, probability_same_author
+from adhominem.score.decision import LOG_10, VerbalScale, probability_same_author
 from adhominem.text.exhibits import Exhibit, with_text
 from adhominem.text.language import InLanguage
 from adhominem.verify.cautions import Caution, caution, cautions_of, listed
@@ -29,7 +29,6 @@ NOT_A_VERDICT = (
     "A hit is a text to look at, not an answer: among many texts, some by other people come up "
     "with strong evidence by chance"
 )
-_LOG_10 = log(10)
 _REPEATED = 0.25  # share of a text
 _MANY_REPEATED = 0.05  # share of the texts of an index
 _MANY_STRANGE = 0.5  # share of hits that the collection is of another genre for
@@ -187,8 +186,8 @@ def _hits(
             author=store.author(number),
             topic=store.topic(number),
             words=round(float(np.exp(shard.levs.log_tokens[row]))),
-            log10_bayes_factor=factor / _LOG_10,
-            verbal=scale.words(factor / _LOG_10) if stated else NO_STATEMENT,
+            log10_bayes_factor=factor / LOG_10,
+            verbal=scale.words(factor / LOG_10) if stated else NO_STATEMENT,
             probability_same_author=probability,
             at_bound=stated and bool(factors.at_bound[at]),
             other_genre=bool(factors.population_misfit[at]),
@@ -251,11 +250,11 @@ def _false_hits(
 ) -> tuple[FalseHits, ...]:
     """The false hits to expect at each rung of the scale that can be reached."""
     calibration = verifier.calibration
-    most = np.inf if calibration is None else calibration.widest(population=True)[1] / _LOG_10
+    most = np.inf if calibration is None else calibration.widest(population=True)[1] / LOG_10
     rows = []
     for start, words in scale.rungs:
         if 0 < start <= most:
-            number, how = chance.expected(start * _LOG_10, texts)
+            number, how = chance.expected(start * LOG_10, texts)
             rows.append(
                 FalseHits(log10_bayes_factor=start, words=words, expected=number, measured_by=how)
             )

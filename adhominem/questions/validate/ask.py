@@ -12,13 +12,7 @@ import numpy as np
 import adhominem
 from adhominem.arrays import Levs
 from adhominem.errors import InputError, NotFoundError, OptionError
-from adhominem.evaluation.study import (
-    LOG_10,
-    StudyCase,
-    StudyConditions,
-    StudyText,
-    ValidationStudy,
-)
+from adhominem.evaluation.study import StudyCase, StudyConditions, StudyText, ValidationStudy
 from adhominem.jobs.run import Run
 from adhominem.model.folder import model_folder
 from adhominem.model.writing import trained_on
@@ -27,6 +21,7 @@ from adhominem.pairs.passages import find_duplicates, fingerprints
 from adhominem.questions.corpus import each_by_itself
 from adhominem.questions.question import Input, Output, Question, Texts
 from adhominem.records import Offered, Within
+from adhominem.score.decision import LOG_10
 from adhominem.score.population import Population
 from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document

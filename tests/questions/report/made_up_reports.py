@@ -13,12 +13,7 @@ from adhominem.evaluation.study import MEASURES
 from adhominem.model.calibration import LikeCases, Validation
 from adhominem.questions.report.details import CaseDetails, ItemDetails
 from adhominem.questions.report.document import section_elements
-from adhominem.questions.report.evidence import (
-    LOG_10,
-    CalibrationFacts,
-    StudyFacts,
-    validation_facts,
-)
+from adhominem.questions.report.evidence import CalibrationFacts, StudyFacts, validation_facts
 from adhominem.questions.report.formats import read_report
 from adhominem.questions.report.report import (
     Report,
@@ -28,7 +23,7 @@ from adhominem.questions.report.report import (
     ReportedText,
     Settings,
 )
-from adhominem.score.decision import VerbalScale, probability_same_author
+from adhominem.score.decision import LOG_10, VerbalScale, probability_same_author
 from adhominem.score.population import PopulationText
 from adhominem.verify.cautions import Caution
 from adhominem.verify.sensitivity import Influence

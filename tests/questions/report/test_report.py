@@ -26,10 +26,10 @@ from adhominem.model.calibration import LikeCases, Validation, read_validation
 from adhominem.model.folder import read_models
 from adhominem.model.member import make_members
 from adhominem.questions.report.document import report_page
-from adhominem.questions.report.evidence import LOG_10, like_pairs, validation_facts
+from adhominem.questions.report.evidence import like_pairs, validation_facts
 from adhominem.questions.report.formats import report_of
 from adhominem.questions.report.report import Report, file_dates, make_report, report_date
-from adhominem.score.decision import VerbalScale
+from adhominem.score.decision import LOG_10, VerbalScale
 from adhominem.score.population import PopulationText
 from adhominem.statistics import exact_interval
 from adhominem.text.exhibits import exhibits_of, read_exhibits
