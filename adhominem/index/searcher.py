@@ -59,6 +59,7 @@ _ROUNDS = 3  # further searches, where hits share passages with the text searche
 _PAIRS_AT_ONCE = 400  # that the model scores in a thread
 _MISSED = 0.002  # share of the hits that may be missed
 _TAIL_OF_RESTS = 0.02  # share of them that the tail is judged by
+_ROUNDING = 1e-9  # nats
 _GOES_ON = 0.25  # times as many as the later half holds are expected of what is left, at least
 _LEFT = 1_024  # candidates that stand for all that are left
 
@@ -325,11 +326,13 @@ class Chance(Stored):
 
         It is also said by what they were measured: "searches" or "pairs".
         """
+        # A pair of texts that was searched for from its other side differs by rounding.
+        least = log_bayes_factor - _ROUNDING
         # Where the last hit of each search is weaker, no more would come.
-        if len(self.trials) and (self.trials[:, -1] < log_bayes_factor).all():
-            a_search = float((self.trials >= log_bayes_factor).sum(axis=1).mean())
+        if len(self.trials) and (self.trials[:, -1] < least).all():
+            a_search = float((self.trials >= least).sum(axis=1).mean())
             return a_search * texts / self.texts, "searches"
-        share = float((self.pairs >= log_bayes_factor).mean()) if len(self.pairs) else 0.0
+        share = float((self.pairs >= least).mean()) if len(self.pairs) else 0.0
         return share * texts, "pairs"
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from adhominem.ngrams.table import NgramOptions
 from adhominem.records import (
     BaseConfig,
+    NotNegative,
     OneOf,
     Options,
     Positive,
@@ -43,6 +44,10 @@ class NgramTrainingOptions(Options):
     # Each stage is learnt this many times, from one start with other batches, and averaged: what
     # only one run has learnt is overfitting.
     runs: Size = 1
+    # For many languages at once (`by_language.py`): the rate of what they share, and the penalty of
+    # what an n-gram has of its own.
+    shared_rate: Positive = 0.003
+    weight_penalty: NotNegative = 0.0001
     seed: Seed = 0
 
     ordered = (("shortest", "<=", "longest"),)
@@ -63,6 +68,9 @@ class NgramConfig(BaseConfig):
     ngrams: NgramOptions = field(default_factory=NgramOptions)
     form: Annotated[str, OneOf("projection", "profile")] = "projection"
     lev_size: Size = 768
+    # Each source of texts is in the language that its name begins with, such as de-novels, and each
+    # language has n-grams of its own (`by_language.py`).
+    by_language: bool = False
     training: NgramTrainingOptions = field(default_factory=NgramTrainingOptions)
 
 
@@ -80,6 +88,28 @@ NGRAM_PRESETS = {
     ),
     "ngram-profile": NgramConfig(
         form="profile", lev_size=32_768, training=NgramTrainingOptions(weight_steps=1_400)
+    ),
+    # One language of several, learnt together: a few hundred authors each.
+    "ngram-languages": NgramConfig(
+        form="profile",
+        by_language=True,
+        lev_size=32_768,
+        ngrams=NgramOptions(
+            longest=5,
+            characters=30_000,
+            tokens=6_000,
+            bigrams=5_000,
+            shaped_bigrams=6_000,
+            shapes=1_200,
+        ),
+        training=NgramTrainingOptions(
+            weight_steps=1_400,
+            weight_rate=0.03,
+            batch_authors=192,
+            cut=0.5,
+            table_sample=300,
+            runs=2,
+        ),
     ),
     # For tests: seconds on a laptop.
     "tiny-ngrams": NgramConfig(

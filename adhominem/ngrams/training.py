@@ -125,8 +125,7 @@ class NgramTrainer:
         # The texts of each corpus that starting values come from.
         self._samples = samples_of(corpus.labels, options.sample, options.seed)
         self._labels = corpus.labels
-        work = corpus.labels.work.astype(np.int64)  # unknown: one work per text
-        self._work = np.where(work == UNKNOWN_LABEL, -1 - np.arange(len(work)), work)
+        self._work = different_works(corpus.labels)
         self._start = cache(self._start_weights)  # for all runs
         self._auc, self._on_event = auc, on_event
 
@@ -238,7 +237,7 @@ class NgramTrainer:
         """
         options, labels, lengths = self.options, self._labels, self.data.lengths
         rng = np.random.default_rng([options.seed, len(stage), run])
-        authors = _authors_of_several_works(labels.author, self._work, labels.corpus)
+        authors = authors_of_several_works(labels.author, self._work, labels.corpus)
         share = np.array([len(corpus_authors) for corpus_authors in authors]) ** 0.5
         while True:
             of_corpus = authors[rng.choice(len(authors), p=share / share.sum())]
@@ -357,7 +356,13 @@ def samples_of(labels: Labels, most: int, seed: int) -> list[IntArray]:
     ]
 
 
-def _authors_of_several_works(
+def different_works(labels: Labels) -> IntArray:
+    """The work (documents,) of each text; an unknown one is its own."""
+    work = labels.work.astype(np.int64)
+    return np.where(work == UNKNOWN_LABEL, -1 - np.arange(len(work)), work)
+
+
+def authors_of_several_works(
     author: npt.NDArray[np.int32], work: IntArray, corpus: npt.NDArray[np.int32]
 ) -> list[list[IntArray]]:
     """For each corpus, the documents of each author with two or more works in it."""

@@ -199,7 +199,7 @@ def read_truth(path: Path) -> Iterator[tuple[str, bool, tuple[str, str], int] | 
 
     def truth(row: dict[str, Any], line: int) -> tuple[str, bool, tuple[str, str], int]:
         same = _field(row, "same", bool)
-        authors = _two_strings(row, "authors") if "authors" in row else ("", "")
+        authors = _two_strings(row, "authors") if row.get("authors") else ("", "")
         if all(authors) and (authors[0] == authors[1]) != same:
             problem = f"'same' is {str(same).lower()}, but the authors are {list(authors)}"
             raise BrokenLineError(problem)

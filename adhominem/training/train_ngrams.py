@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, reduce
 from pathlib import Path
 
@@ -21,24 +23,50 @@ from adhominem.model.writing import (
     write_ngram_model,
     write_training_authors,
 )
+from adhominem.ngrams.by_language import learn_by_language, of_languages
 from adhominem.ngrams.config import NgramConfig
 from adhominem.ngrams.encoder import eight_bits, shared_dimensions
 from adhominem.ngrams.table import NgramTable
 from adhominem.ngrams.training import Forms, NgramTrainer, samples_of
+from adhominem.text.corpus import PackedCorpus
 from adhominem.text.writing import replaced_file, write_folder, write_whole
 from adhominem.training.checkpoint import Event, Task
 from adhominem.training.ensemble import (
     genres_of,
+    make_languages,
     training_levs,
 )
 
 
 def train_ngrams(task: Task[NgramConfig], output: Path) -> None:
     """Learn and write the model. A run that was stopped resumes with its current stage."""
+    if task.config.by_language:
+        _train_languages(task, output)
+        return
     run = _NgramRun(task)
     weights = run.learn()
     with write_folder(output) as folder:
         run.write(folder, weights)
+
+
+def _train_languages(task: Task[NgramConfig], output: Path) -> None:
+    """Learn and write a model of several languages. It takes minutes: a stop begins it again."""
+
+    def on_step(step: int, steps: int, loss: float) -> None:
+        task.on_event(
+            {"event": "step", "stage": "weights", "step": step - 1, "steps": steps, "loss": loss}
+        )
+
+    sources = task.corpus.labels.corpus_names
+    corpora = of_languages(task.corpus, [source.split("-")[0] for source in sources])
+    config = replace(task.config, by_language=False)  # that of each language
+    shutil.rmtree(task.folder, ignore_errors=True)
+    learnt = learn_by_language(corpora, config, task.device, on_step)
+    for language, ngrams in learnt.items():
+        folder = task.folder / language
+        folder.mkdir(parents=True)
+        _write_model(folder, config, corpora[language], ngrams.table, ngrams.weights, [])
+    make_languages([task.folder / language for language in learnt], output)
 
 
 class _NgramRun:
@@ -132,27 +160,37 @@ class _NgramRun:
 
     def write(self, folder: Path, weights: Arrays) -> None:
         """Write the model into an existing folder."""
-        corpus, config, table = self.task.corpus, self.config, self.table
         # Without dev there are no evaluations.
         log = "".join(path.read_text("utf-8") for path in self._logs if path.exists())
-        evaluations = [json.loads(line) for line in log.splitlines()]
-        last = [row for row in evaluations if row["stage"] == evaluations[-1]["stage"]]
-        best: Event = max(last, key=lambda row: float(row["dev_auc"]), default={"dev": {}})
-        scores = {name: {"auc": value} for name, value in best["dev"].items()}
-        card = ngram_card(config, table, corpus.description, scores)
-        write_ngram_model(
-            folder,
-            config=config,
-            table=table,
-            weights=weights,
-            scores=scores,
-            card=card,
-            lengths=corpus.lengths,
-        )
-        model = NgramModel(
-            config=config, table=table, weights=weights, scores=scores, folder=folder
-        )
-        levs, documents = training_levs(model, corpus)
-        write_genres(folder, genres_of(corpus, levs, documents))
-        write_training_authors(folder, corpus.labels.author_names)
-        (folder / "training.jsonl").write_text(log, "utf-8")
+        _write_model(folder, self.config, self.task.corpus, self.table, weights, log.splitlines())
+
+
+def _write_model(
+    folder: Path,
+    config: NgramConfig,
+    corpus: PackedCorpus,
+    table: NgramTable,
+    weights: Arrays,
+    log: Sequence[str],
+) -> None:
+    """Write a model of these n-grams, with the genres of the corpus; `log` has its evaluations."""
+    evaluations = [json.loads(line) for line in log]
+    last = [row for row in evaluations if row["stage"] == evaluations[-1]["stage"]]
+    best: Event = max(last, key=lambda row: float(row["dev_auc"]), default={"dev": {}})
+    scores = {name: {"auc": value} for name, value in best["dev"].items()}
+    write_ngram_model(
+        folder,
+        config=config,
+        table=table,
+        weights=weights,
+        scores=scores,
+        card=ngram_card(config, table, corpus.description, scores),
+        lengths=corpus.lengths,
+    )
+    model = NgramModel(config=config, table=table, weights=weights, scores=scores, folder=folder)
+    levs, documents = training_levs(model, corpus)
+    write_genres(folder, genres_of(corpus, levs, documents))
+    write_training_authors(
+        folder, [corpus.labels.author_names[at] for at in np.unique(corpus.labels.author)]
+    )
+    (folder / "training.jsonl").write_text("".join(f"{line}\n" for line in log), "utf-8")

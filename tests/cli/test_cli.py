@@ -415,7 +415,7 @@ def test_train_without_dev_and_with_resume(small_data: SmallData, tmp_path: Path
         (
             ["--preset", "huge"],
             "there is no preset 'huge'; expected one of: pan20, pan21, general, tiny, ngrams, "
-            "ngram-profile, tiny-ngrams",
+            "ngram-profile, ngram-languages, tiny-ngrams",
         ),
         (["--set", "encoder.size=3"], "there is no setting 'encoder.size'; expected one of: "),
         (

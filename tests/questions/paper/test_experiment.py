@@ -93,7 +93,7 @@ def whole(pan: dict[str, Path], made_once: MadeOnce) -> Path:
         call += ["--preset=pan20", "--preset=pan21", "--members=2", "--seed=3", "--jobs=1"]
         call += [f"--set={setting}" for setting in SETTINGS]
         ran = CliRunner().invoke(main, [*call, "-o", str(folder / "out"), "--json"])
-        assert ran.exit_code == 0, ran.output
+        assert ran.exit_code == 0, (ran.output, ran.exception)
         (folder / "printed.json").write_text(ran.stdout, "utf-8")
 
     return made_once("experiment", make)
