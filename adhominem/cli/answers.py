@@ -16,6 +16,7 @@ from adhominem.text.files import real_path
 @click.option("-i", "--input", "given", type=opt.PATH, help="The same as SOURCE.")
 @opt.output("The answers.jsonl, or a folder for it.")
 @opt.model
+@opt.language
 @opt.choice(
     "--input-format", ["pan20", "pan15"], "pairs.jsonl, or problem folders.", default="pan20"
 )

@@ -14,6 +14,7 @@ from adhominem.cli import options as opt
 @click.argument("corpora", metavar="[SOURCES]...", nargs=-1, type=opt.PATH)
 @opt.output("The folder of the index: a new one, or one to change.")
 @opt.model
+@opt.language
 @opt.flag("--join-authors", "Take all texts of an author as one.")
 @opt.flag("--keep-texts", "Keep the texts themselves in the index.")
 @opt.path("--hash-ids", "A file with a key; ids and authors are hashed with it.")
@@ -205,7 +206,7 @@ def pairs(job: opt.Job, /, output: Path, as_json: bool, **options: Any) -> None:
 @click.command()
 @opt.corpora
 @opt.output("A .parquet or .npz file.")
-@opt.model
+@opt.fixed_model
 @opt.device
 @opt.engine
 @opt.jobs
@@ -233,7 +234,7 @@ def encode(job: opt.Job, /, as_json: bool, **options: Any) -> None:
 
 @click.command()
 @opt.corpora
-@opt.model
+@opt.fixed_model
 @opt.number("--fewest fewest_documents", 5, "Documents that a word must stand in.")
 @opt.number("--top", 20, "Words to show.")
 @opt.runs_job

@@ -350,7 +350,7 @@ def machine(
 )
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 def serve(
-    model: str,
+    model: str | None,
     population: str | None,
     index: str | None,
     max_bytes: int,

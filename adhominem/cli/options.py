@@ -148,9 +148,21 @@ all_cores = click.option(
 model = click.option(
     "--model",
     envvar="ADHOMINEM_MODEL",
+    default=None,
+    show_default="by the language of the texts; general-en for English",
+    help="A shipped model, or a model's folder; or set ADHOMINEM_MODEL.",
+)
+fixed_model = click.option(
+    "--model",
+    envvar="ADHOMINEM_MODEL",
     default="general-en",
     show_default=True,
     help="A shipped model, or a model's folder; or set ADHOMINEM_MODEL.",
+)
+language = text(
+    "--language",
+    "The language of all texts, by its code, such as de.  [default: found from them]",
+    metavar="CODE",
 )
 device = text("--device", "cpu, or cuda where there is torch and a GPU.", default="cpu")
 prior = number(

@@ -187,6 +187,8 @@ def print_answer(
 ) -> None:
     """What a page shows, for a terminal; `values` are the options of the command."""
     print_lines(page.lines(result, values))
+    if note := getattr(result, "language_note", ""):
+        say(f"Language  {note}")
     if outputs:
         say(f"Written  {', '.join(map(str, outputs))}")
     warn(page.warnings(result))

@@ -34,6 +34,7 @@ from adhominem.records import (
 from adhominem.score.decision import LOG_10
 from adhominem.statistics import bootstrap, exact_interval
 from adhominem.text.files import path_of, read_bytes
+from adhominem.text.language import InLanguage
 
 FEWEST_AUTHORS, FEWEST_CASES = 10, 30  # fewer, and the intervals are wide
 _CLOSE = 1e-6  # how exactly the measures of a file are those of its cases
@@ -110,7 +111,7 @@ class StudyCase:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidationStudy:
+class ValidationStudy(InLanguage):
     """How a model did on cases made from texts of known authors."""
 
     material: str  # its name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -101,17 +101,20 @@ def read_population(
     *,
     verifier: Verifier | None = None,
     seed: int = 0,
+    language: str = "",
     skipped: list[InputError] | None = None,
     on_documents: Callable[[int], None] = lambda count: None,
 ) -> Population:
     """The population of the distinct texts at a path, or of a random sample of them.
 
     With a `verifier`, the population also records whether its texts are of several genres. Passages
-    that recur are removed. Texts that cannot be read, or contain no word, are appended to
-    `skipped`; without it, the first of them raises.
+    that recur are removed. The `language` is that of all texts, if it is given. Texts that cannot
+    be read, or contain no word, are appended to `skipped`; without it, the first of them raises.
     """
     # By any author: texts that the truth beside them lacks are included, too.
     documents = read_documents(path, author_required=False, labelled=False, skipped=skipped)
+    if language:
+        documents = (replace(document, language=language) for document in documents)
     texts, recurring = without_recurring(draw(distinct(documents), MOST_TEXTS, seed)[0])
     encoded, levs = encode_documents(texts, encode, skipped, on_documents)
     if verifier is None:

@@ -20,8 +20,10 @@ from adhominem.records import from_json
 from adhominem.score.calibration import Calibration
 from adhominem.score.prose import MachineLook, Prose
 from adhominem.text.files import path_of, real_path
+from adhominem.text.language import ENGLISH
 
 DEFAULT_MODEL = "general-en"
+OTHER_LANGUAGES = "general-any"
 CALIBRATION_FORMAT = 8
 PROSE_FORMAT = 1
 RECALIBRATE = "calibrate the model again"
@@ -46,6 +48,7 @@ class ModelFolder:
     prose: Prose | None = None  # None: texts are not checked for being prose
     machine_look: MachineLook | None = None  # None: no warnings about texts by machines
     delta: float | None = None  # of the non-answers, found on dev; None once it is calibrated
+    languages: tuple[str, ...] = ()  # that it was made for, by their codes; empty: it does not say
 
 
 # Which folder
@@ -72,6 +75,26 @@ def model_folder(model: str | Path) -> Path:
         f"there is no model folder {folder}, and no shipped model of this name; "
         f"expected a folder, or one of: {', '.join(shipped) or '(none)'}"
     )
+
+
+def model_for(language: str) -> str:
+    """The shipped model for texts in a language, by its code."""
+    if language in ("", ENGLISH) or OTHER_LANGUAGES not in shipped_models():
+        return DEFAULT_MODEL
+    known = known_languages(ModelFiles(_SHIPPED / OTHER_LANGUAGES))
+    return OTHER_LANGUAGES if language in known else DEFAULT_MODEL
+
+
+def known_languages(files: ModelFiles) -> tuple[str, ...]:
+    """The codes of the languages that a model was made for; empty if it does not say.
+
+    A shipped model that does not say is for English.
+    """
+    languages = read_description(files).get("languages", ())
+    if not languages and real_path(files.folder).parent == real_path(_SHIPPED):
+        return (ENGLISH,)
+    with reading(files.folder, layout.CONFIG.name):
+        return tuple(from_json(list[str], [*languages], "languages"))
 
 
 def changeable_folder(model: str | Path, what: str = "teach") -> Path:
@@ -118,6 +141,7 @@ def read_folder(folder: str | Path | ModelFiles) -> ModelFolder:
         read_prose(files),
         read_machine_look(files),
         delta,
+        known_languages(files),
     )
 
 

@@ -196,7 +196,7 @@ def _copies(
 
 _MOST_CHECKED = 1_000  # most texts whose genre, and whether they are prose, is checked
 _MOSTLY = 0.5  # of a candidate's texts
-_FOREIGN = {"foreign", "other_language"}  # codes
+_FOREIGN = {"foreign", "other_language", "unknown_language", "two_languages"}  # codes
 _FEWEST = 100  # tokens of a text: of fewer, nothing can be said
 _OF_GENRE = 5  # texts of a candidate whose genre is guessed
 _SOME_CANDIDATES = 200  # the first of them, if there are more texts than that
@@ -264,7 +264,8 @@ def obstacles_of(verifier: Verifier, documents: Sequence[Document]) -> list[Caut
     """For each text why no statement is made on it, as `verify` says it; None where one is."""
     tokens = [verifier.tokens(text.text) for text in documents]
     return [
-        foreign_text(text.id, words, departure, verifier.lead.vocabulary)
+        verifier.wrong_language(text)
+        or foreign_text(text.id, words, departure, verifier.lead.vocabulary)
         for text, words, departure in zip(
             documents, tokens, verifier.departures(documents, tokens), strict=True
         )

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from types import NoneType
@@ -26,13 +26,13 @@ import adhominem
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.run import MOST_TEXTS, Run, Watch, distinct, draw, unwatched
 from adhominem.jobs.workers import encoder
-from adhominem.model.folder import DEFAULT_MODEL
+from adhominem.model.folder import model_for
 from adhominem.pairs.passages import without_recurring
 from adhominem.records import Options, notes_of, with_schema
 from adhominem.render.templates import markup, render_page
 from adhominem.score.decision import VerbalScale
 from adhominem.score.population import Population
-from adhominem.text.exhibits import Exhibit, read_exhibits
+from adhominem.text.exhibits import Exhibit, read_exhibits, with_text
 from adhominem.text.files import (
     Document,
     check_not_read,
@@ -41,6 +41,7 @@ from adhominem.text.files import (
     noting_inputs,
     readable_name,
 )
+from adhominem.text.language import InLanguage, check_language, main_language
 from adhominem.text.readers import Layout, find_sources, read_documents
 from adhominem.text.writing import replaced_file
 from adhominem.verify.cautions import Caution
@@ -227,7 +228,8 @@ class Output:
         return [Path(path) for path in paths]
 
 
-class Answer:
+@dataclass(frozen=True, kw_only=True)
+class Answer(InLanguage):
     """The base of answers: dataclasses whose last fields are those of `made_by`."""
 
     def to_json(self) -> dict[str, Any]:
@@ -236,11 +238,13 @@ class Answer:
 
 
 def made_by(verifier: Verifier) -> dict[str, Any]:
-    """Which model and which version of AdHominem an answer is from."""
+    """Which model and version of AdHominem an answer is from, and the language of its texts."""
     return {
         "model": verifier.name,
         "model_sha256": verifier.sha256,
         "version": adhominem.__version__,
+        "language": verifier.main_language,
+        "language_given": verifier.language_given,
     }
 
 
@@ -315,6 +319,18 @@ class Question(Options):
     with_page: ClassVar[Mapping[str, Any]] = {}  # settings, where a page is written
     is_quick: ClassVar[bool] = False  # or a server answers it in the thread for slow work
 
+    language: Annotated[
+        str, "The language of all texts, by its code, such as de.  [default: found from them]"
+    ] = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_language(self.language)
+        if self.language:
+            for name in inputs_of(type(self)):
+                value = in_language(getattr(self, name), self.language)
+                object.__setattr__(self, name, value)
+
     def answer(self, verifier: Verifier, run: Run) -> Any:
         """The answer, of a verifier that is `keeping` texts."""
         raise NotImplementedError
@@ -358,11 +374,27 @@ class Question(Options):
         """Raise an OptionError for settings and paths that cannot work, before any is read."""
         inputs = inputs_of(cls)
         cls.checked({name: value for name, value in values.items() if name not in inputs})
+        check_language(values.get("language") or "")
+
+    @cached_property
+    def main_language(self) -> str:
+        """The code of the language of the texts: as given, or that of most of the first ones.
+
+        Populations do not count. It is empty if it is not clear.
+        """
+        inputs = inputs_of(type(self)).items()
+        compared = [name for name, note in inputs if note.kind is not Texts or note.is_corpus]
+        found = (main_language(documents_in(getattr(self, name))) for name in compared)
+        return self.language or next(filter(None, found), "")
 
     @property
     def model(self) -> str:
-        """The model that answers where none is chosen."""
-        return DEFAULT_MODEL
+        """The model that answers where none is chosen, by the language of the texts."""
+        return model_for(self.main_language)
+
+    def keeper(self, verifier: Verifier) -> Verifier:
+        """The model for the time of one answer: see `Verifier.keeping`."""
+        return verifier.keeping(language=self.main_language, is_given=bool(self.language))
 
     def written(self, result: Any, path: Path) -> str | bytes:
         """The answer as a file of the kind that the path ends in."""
@@ -446,7 +478,7 @@ def answer_checked(
     run = Run(watch, skipped)
     question = cls.of_paths(run, **values, **(cls.with_page if outputs else {}))
     run.model = model = model or question.model
-    verifier = load(model, device=device).keeping()
+    verifier = question.keeper(load(model, device=device))
     note_folder(verifier.folder)
     for path in outputs:
         check_not_read(path)
@@ -506,6 +538,23 @@ def _by_author(path: str | Path, skipped: list[InputError] | None) -> Known:
 def cost(documents: Iterable[Document]) -> int:
     """The work that texts make when they are gone through once, in characters."""
     return sum(len(text.text) + _PER_TEXT for text in documents)
+
+
+def in_language(value: Any, language: str) -> Any:
+    """What a field holds, with texts that are said to be in a language."""
+    if isinstance(value, Document):
+        return replace(value, language=language)
+    if isinstance(value, Exhibit):
+        return with_text(value, in_language(value.document, language))
+    if isinstance(value, Side):
+        return replace(value, texts=in_language(value.texts, language))
+    if isinstance(value, Texts):
+        return replace(value, documents=in_language(value.documents, language))
+    if isinstance(value, dict):
+        return {name: in_language(texts, language) for name, texts in value.items()}
+    if isinstance(value, tuple):
+        return tuple(in_language(text, language) for text in value)
+    return value
 
 
 def documents_in(value: Any) -> list[Document]:

@@ -57,6 +57,7 @@ class Population:
     recurring: Hashes | None = None  # passages that stand in several of its texts, as in a form
     seeming_authors: float = 0.0  # number of apparent authors; 0: one per text
     groups: tuple[Group, ...] = ()  # two, if it falls into two: see `Genres.groups`
+    language: str = ""  # the code of that of most of its texts, if it is clear
     memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)  # see `Scorer`
 
     @classmethod

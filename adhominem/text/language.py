@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -97,7 +98,23 @@ _FEWEST_LETTERS = 40
 _LETTERS_OF_PART = 250  # fewest, where the parts of a text are looked at one by one
 _SURE, _QUITE_SURE = 0.5, 0.9  # probabilities
 _READ = 2_000  # characters of each third of a text
-_TEXTS_READ = 60  # to find the language that most of many texts are in
+_TEXTS_READ = 20  # to find the language that most of many texts are in
+
+
+@dataclass(frozen=True, kw_only=True)
+class InLanguage:
+    """An answer on texts in a language."""
+
+    language: str = ""  # the code of that of most of the texts, if it is clear
+    language_given: bool = False  # by whoever asked; otherwise it was found from the texts
+
+    @property
+    def language_note(self) -> str:
+        """The language and how it is known; empty if it is unknown, or English that was found."""
+        if not self.language or (self.language == ENGLISH and not self.language_given):
+            return ""
+        how = "as given" if self.language_given else "found from the texts"
+        return f"{name_of_language(self.language)}, {how}"
 
 
 def language_of(text: str) -> str:

@@ -13,6 +13,13 @@ from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.population import Population
 from adhominem.score.prose import Departure
 from adhominem.text.exhibits import Exhibit
+from adhominem.text.files import Document
+from adhominem.text.language import (
+    language_in,
+    languages_within,
+    main_language,
+    name_of_language,
+)
 from adhominem.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -164,6 +171,7 @@ def cautions_of(
             )
         yield from _population_itself(population, names)
         yield from _population_beside_texts(population, sides)
+        yield from _language_of_population(population, sides, model.known_languages)
     if scored is not None and scored.two_genres[0]:
         likest = [max(shares, key=shares.__getitem__) for shares in genres if shares]
         one, other = [names.get(genre, genre) for genre in likest] or ["", ""]
@@ -381,10 +389,71 @@ def no_statement(ids: Sequence[str]) -> Iterator[Caution]:
     if ids:
         yield caution(
             "foreign",
-            "pairs with a text that is not running prose of a kind that the model knows, or of "
-            f"texts that seem to be of two genres ({len(ids):,}): {listed(ids)}",
+            "pairs with a text that is not running prose of a kind that the model knows, or not in "
+            f"the language of the others, or of texts that seem to be of two genres "
+            f"({len(ids):,}): {listed(ids)}",
             "they are not answered: the log Bayes factor is 0, and the value is 0.5",
             "look at them with `adhominem verify`, which says what is unusual about a pair",
+            blocks_decision=True,
+        )
+
+
+# Languages
+
+
+def wrong_language(document: Document, known: Sequence[str], expected: str = "") -> Caution | None:
+    """The reason why no statement is made on a text because of its language.
+
+    It is in none that the model knows, if it says which, or not in the one that is `expected`.
+    """
+    if not known:
+        return None
+    found = language_in(document)
+    if found and found not in known:
+        return caution(
+            "unknown_language",
+            f"{document.id} is in {name_of_language(found)}, and the model knows "
+            f"{', '.join(sorted(map(name_of_language, known)))}",
+            "the number means nothing for such a text",
+            "compare texts in a language that the model knows; if this one is, say which it is by "
+            "`--language`",
+            blocks_decision=True,
+        )
+    if found and expected in known and found != expected:
+        return caution(
+            "two_languages",
+            f"{document.id} is in {name_of_language(found)}, other texts are in "
+            f"{name_of_language(expected)}",
+            "a style cannot be compared across languages, and the number means nothing",
+            "compare texts in one language; if they are, say which it is by `--language`",
+            blocks_decision=True,
+        )
+    return None
+
+
+def _mixed_languages(document: Document) -> Iterator[Caution]:
+    languages = [] if document.language else languages_within(document.text)
+    if len(languages) > 1:
+        yield caution(
+            "mixed_languages",
+            f"{document.id} is in several languages, part by part: "
+            f"{' and '.join(map(name_of_language, languages))}",
+            "it is read as if it were all in one, and what is in the others misleads",
+            "leave out what is quoted or translated",
+        )
+
+
+def _language_of_population(
+    population: Population, sides: Sides, known: Sequence[str]
+) -> Iterator[Caution]:
+    of_texts = main_language(text.exhibit.document for side in sides for text in side)
+    if known and of_texts and population.language not in ("", of_texts):
+        yield caution(
+            "language_of_population",
+            f"the population is in {name_of_language(population.language)}, the texts that are "
+            f"compared are in {name_of_language(of_texts)}",
+            "it shows what is usual in another language, and the number means nothing",
+            "give texts in the language of those compared, or none",
             blocks_decision=True,
         )
 
@@ -393,13 +462,20 @@ def no_statement(ids: Sequence[str]) -> Iterator[Caution]:
 
 
 def _single_texts(model: Verifier, sides: Sides) -> Iterator[Caution]:
-    lead = model.lead
+    lead, known = model.lead, model.known_languages
+    texts = [text.exhibit.document for side in sides for text in side]
+    expected = model.main_language or main_language(texts)
     for side in sides:
         yield from _short(side, lead.shortest_training_text)
         for text in side:
-            foreign = foreign_text(text.name, text.tokens, text.departure, lead.vocabulary)
-            if foreign is not None:
-                yield foreign
+            document = text.exhibit.document
+            obstacle = wrong_language(document, known, expected)
+            if obstacle is None and known:
+                yield from _mixed_languages(document)
+            if obstacle is None:
+                obstacle = foreign_text(text.name, text.tokens, text.departure, lead.vocabulary)
+            if obstacle is not None:
+                yield obstacle
     for side in sides:
         if names := [text.name for text in side if text.machine_written]:
             yield caution(

@@ -111,19 +111,28 @@ class EnsembleEncoder:
         self.members, self.lead, self.name = list(members), members[lead], name
         self.tokenizers = list(dict.fromkeys(member.tokenizer for member in members))
         self.kept = NOTHING_KEPT  # see `keeping`
+        self.main_language = ""  # the code of that of the texts of a run, if it is clear
+        self.language_given = False  # or it was found from the texts
         # Members that count n-grams, grouped by tokenizer: each group counts a text once. Made when
         # first used, and shared by copies of the model.
         self._together: dict[tuple[Tokenizer, int, int], tuple[NgramsTogether, list[Member]]] = {}
 
-    def keeping(self, kept: Kept | None = None) -> Self:
+    def keeping(
+        self, kept: Kept | None = None, language: str = "", *, is_given: bool = False
+    ) -> Self:
         """The same model, which tokenizes and encodes no text twice, for the time of one run.
 
-        `kept` are texts that are known already. One that keeps texts goes on with its own.
+        `kept` are texts that are known already. One that keeps texts goes on with its own. The
+        texts of the run are in the `language`, by its code, which was found or `is_given`; no
+        statement is made on others.
         """
-        if kept is None and self.kept is not NOTHING_KEPT:
+        goes_on = kept is None and self.kept is not NOTHING_KEPT
+        if goes_on and language in ("", self.main_language):
             return self
         keeper = copy(self)
-        keeper.kept = kept or Kept()
+        keeper.kept = self.kept if goes_on else kept or Kept()
+        keeper.main_language = language or self.main_language
+        keeper.language_given = is_given or self.language_given
         return keeper
 
     @property

@@ -99,6 +99,12 @@ class Explanation:
     """A comparison with the contributions of its passages and n-grams."""
 
     verification: Verification
+
+    @property
+    def language_note(self) -> str:
+        """The language and how it is known: see `Verification`."""
+        return self.verification.language_note
+
     texts: tuple[ExplainedText, ...]  # of the first side, then of the second
     ngrams: tuple[NgramContribution, ...]  # the strongest first, whatever their sign
     balance: Balance

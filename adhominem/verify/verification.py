@@ -27,6 +27,7 @@ from adhominem.score.population import Population
 from adhominem.score.scorer import Scorer
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
+from adhominem.text.language import InLanguage, main_language
 from adhominem.text.tokenizer import Tokens
 from adhominem.text.vocabulary import WindowOptions, spread_starts
 from adhominem.verify.cautions import Caution, ExaminedText, cautions_of
@@ -263,7 +264,7 @@ def in_words(conditions: Conditions) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verification:
+class Verification(InLanguage):
     """The strength of the evidence that one person wrote both sides, with all cautions."""
 
     log_bayes_factor: float  # in nats
@@ -369,6 +370,8 @@ def verification_of(
         version=adhominem.__version__,
         first=_side(sides[0]),
         second=_side(sides[1]),
+        language=verifier.main_language or main_language(text.document for text in texts),
+        language_given=verifier.language_given or any(text.document.language for text in texts),
     )
 
 

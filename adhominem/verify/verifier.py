@@ -32,8 +32,14 @@ from adhominem.score.prose import Departure, MachineLook, Prose
 from adhominem.score.scorer import Scorer
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
+from adhominem.text.language import main_language
 from adhominem.text.pan import Pair
-from adhominem.verify.cautions import ExaminedText, is_other_language
+from adhominem.verify.cautions import (
+    Caution,
+    ExaminedText,
+    is_other_language,
+    wrong_language,
+)
 from adhominem.verify.encoding import EnsembleEncoder, as_documents
 from adhominem.verify.verification import (
     ComparedSides,
@@ -70,6 +76,7 @@ class Verifier(EnsembleEncoder):
         machine_look: MachineLook | None = None,
         changed: bool = False,
         delta: float | None = None,
+        known_languages: Sequence[str] = (),
     ) -> None:
         """Make a verifier from members, as `make_members` returns them.
 
@@ -78,13 +85,15 @@ class Verifier(EnsembleEncoder):
         known authors that the model was tested on, and `evidence` is what its calibration rests on,
         without and with a population. `prose` recognises running prose, `machine_look` text that a
         machine may have written. `changed` is whether the members have changed since they were
-        calibrated. `delta` is that of the non-answers, found on dev.
+        calibrated. `delta` is that of the non-answers, found on dev. `known_languages` are the
+        codes of the languages that the model was made for, if it says.
         """
         if not members:
             raise OptionError("a verifier without a model; expected at least one")
         super().__init__(members, lead, name)
         self.folder, self.sha256, self.prose = folder, sha256, prose
         self.machine_look, self.changed, self.delta = machine_look, changed, delta
+        self.known_languages = tuple(known_languages)
         self.genre_names, self.validation = dict(genre_names or {}), validation
         self.evidence = evidence or (CalibrationEvidence(), CalibrationEvidence())
         scorers = tuple(member.scorer for member in self.members)
@@ -289,7 +298,11 @@ class Verifier(EnsembleEncoder):
         `recurring` are the passages that were removed from them (`without_recurring`). Several
         texts that seem to be by one author say less about the genre than texts by several.
         """
-        population = replace(Population.of(levs, texts), recurring=recurring)
+        population = replace(
+            Population.of(levs, texts),
+            recurring=recurring,
+            language=main_language(as_documents(texts)),
+        )
         groups: tuple[Group, ...] = ()
         if self.lead.genres is not None:
             groups = self.lead.genres.groups(self.scorer.lead_columns(distinct_levs(levs)))
@@ -312,10 +325,19 @@ class Verifier(EnsembleEncoder):
     def no_statement_on(self, documents: Sequence[Document]) -> BoolArray:
         """Which documents (documents,) are not running prose of a kind that the model knows.
 
-        If the model has no description of prose, those in another language.
+        So are those in a language that it does not know, or in another one than most of the texts
+        of the run.
         """
         if not len(documents):
             return np.zeros(0, dtype=bool)
+        wrong = [self.wrong_language(text) is not None for text in documents]
+        return np.array(wrong, dtype=bool) | self._not_prose(documents)
+
+    def wrong_language(self, document: Document) -> Caution | None:
+        """The reason why no statement is made on a text because of its language."""
+        return wrong_language(document, self.known_languages, self.main_language)
+
+    def _not_prose(self, documents: Sequence[Document]) -> BoolArray:
         texts = [text.text for text in documents]
         tokens = [self.tokens(text) for text in texts]
         if self.prose is None:
@@ -396,4 +418,5 @@ def load(
         machine_look=read.machine_look,
         changed=read.changed,
         delta=read.delta,
+        known_languages=read.languages,
     )

@@ -60,7 +60,7 @@ _LISTS = {
     "items": {"type": "array", "items": _ITEM, "maxItems": MOST_ENTRIES},
 }
 # What of a report's settings is asked for.
-_OFFERED = ("annex", "prior_same_author", "population_source", "seed", "draws")
+_OFFERED = ("annex", "language", "prior_same_author", "population_source", "seed", "draws")
 _DETAILS: Any = {  # those of the dataclass, which checks them
     "type": "object",
     "additionalProperties": False,

@@ -171,6 +171,25 @@ def population_of(service: Service, note: Input, texts: Sequence[Exhibit], name:
     return note.drawn([text.document for text in texts], name)
 
 
+async def in_its_language(service: Service, question: Question) -> tuple[Service, Question]:
+    """The service that answers a question by the language of its texts, and the question for it.
+
+    The server's population and its index are those of the first model.
+    """
+    if not service.chooses or "index" in inputs_of(type(question)):
+        return service, question
+    # Another thread: a library or a model may have to be read for it.
+    chosen = await asyncio.to_thread(lambda: service.for_language(question.main_language))
+    if chosen is not service:
+        own: dict[str, Any] = {
+            name: Texts()
+            for name, note in inputs_of(type(question)).items()
+            if note.is_servers and getattr(question, name).population is not None
+        }
+        question = replace(question, **own)
+    return chosen, question
+
+
 async def ask(
     service: Service,
     question: Question,
@@ -178,12 +197,13 @@ async def ask(
     finish: Callable[[Any], Any] = lambda result: result,
 ) -> Any:
     """The answer to a question within the limits, or what `finish` makes of it beside the work."""
+    service, question = await in_its_language(service, question)
     work = await unhurried(cost(question.documents()), _check, service, question)
     documents = question.encoded()
 
     def answer(verifier: Verifier, tell: Progress, comparison: ComparedSides | None) -> Any:
         run = Run(_watch(tell), comparison=comparison)
-        return finish(question.answer(verifier.keeping(), run))
+        return finish(question.answer(question.keeper(verifier), run))
 
     return await service.work(
         documents,

@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse
 from adhominem.errors import AdHominemError
 from adhominem.jobs.run import Run
 from adhominem.model.calibration import LikeCases
+from adhominem.model.folder import DEFAULT_MODEL, model_for
 from adhominem.questions.question import Side, Texts
 from adhominem.questions.report.ask import CaseReport
 from adhominem.questions.report.document import report_page
@@ -30,11 +31,12 @@ from adhominem.verify.explanation import Explanation
 from adhominem.verify.sensitivity import Influence, influences
 from adhominem.verify.verification import Verification
 from adhominem.verify.verifier import Verifier
-from adhominem.web.asking import ask
+from adhominem.web.asking import ask, in_its_language
 from adhominem.web.failures import as_request_error
 from adhominem.web.lines import Tell, progress
 from adhominem.web.pages import EXAMPLES, example_text
 from adhominem.web.question_form import QuestionAnswerer, QuestionFields, SideFields
+from adhominem.web.service import Service
 
 _OTHER_PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 _LONGEST_HEAD = 100  # characters of a caution that are shown before its rest is unfolded
@@ -85,23 +87,29 @@ class Comparer(QuestionAnswerer):
     def show(self, fields: QuestionFields, **more: Any) -> HTMLResponse:
         """The page with the form."""
         return self.page(
-            "web_page.html", "/", fields, knows_topics=self.service.knows_topics, **more
+            "web_page.html",
+            "/",
+            fields,
+            knows_topics=self.service.knows_topics,
+            knows_german=self.service.chooses and model_for("de") != DEFAULT_MODEL,
+            **more,
         )
 
     def example(self, name: str) -> QuestionFields:
-        """The form with the two texts of an example."""
-        texts = map(example_text, EXAMPLES.get(name, ()))
-        sides = zip(("first", "second"), texts, strict=False)
-        filled = {side: SideFields(pasted=[text]) for side, text in sides}
+        """The form with the texts of an example."""
+        sides = zip(("first", "second"), EXAMPLES.get(name, ()), strict=False)
+        filled = {side: SideFields(pasted=[*map(example_text, texts)]) for side, texts in sides}
         return replace(self.empty, sides=filled)
 
     async def answer(self, fields: QuestionFields, tell: Tell, *, at_once: bool) -> None:
         """The comparison, with the report if it is all `at_once`; or the report alone."""
         async with self.service.in_time():
             question, notes = await self.asked(fields, tell)
+            service, question = await in_its_language(self.service, question)
             assert isinstance(question, TwoSidesForm)
-            question = await self._prepared(question, tell)
+            question = await self._prepared(question, service, tell)
             report = CaseReport(
+                language=question.language,
                 first=question.first,
                 second=question.second,
                 population=question.population,
@@ -113,19 +121,19 @@ class Comparer(QuestionAnswerer):
                 else question.prior_same_author,
             )
             if question.reported and not at_once:
-                await self._report(report, tell, "Writing the report")
+                await self._report(report, service, tell, "Writing the report")
                 return
-            looked = await ask(self.service, question, progress(tell, "Reading the texts"))
+            looked = await ask(service, question, progress(tell, "Reading the texts"))
         shown, result = verdict(looked, notes), looked.verification.to_json()
         tell({"verdict": shown, "verification": result})
         if question.explained:
-            await self._explain(question, report if at_once else None, tell)
+            await self._explain(question, report if at_once else None, service, tell)
 
-    async def _prepared(self, question: TwoSidesForm, tell: Tell) -> TwoSidesForm:
+    async def _prepared(self, question: TwoSidesForm, service: Service, tell: Tell) -> TwoSidesForm:
         """The question with topics, and with a population that is encoded once for all answers."""
         given = question.population
         if given.documents:
-            population = await self.service.find_population(
+            population = await service.find_population(
                 given.documents, progress(tell, "Reading the population")
             )
             given = Texts(name=given.name, population=population)
@@ -136,7 +144,9 @@ class Comparer(QuestionAnswerer):
             population=given,
         )
 
-    async def _explain(self, question: TwoSidesForm, report: CaseReport | None, tell: Tell) -> None:
+    async def _explain(
+        self, question: TwoSidesForm, report: CaseReport | None, service: Service, tell: Tell
+    ) -> None:
         """The explanation, with a report or not.
 
         If there can be none, that is said, and the verdict stands without it.
@@ -145,11 +155,11 @@ class Comparer(QuestionAnswerer):
         try:
             async with self.service.in_time():
                 if report is not None:
-                    explanation = (await self._report(report, tell, doing)).explanation
+                    explanation = (await self._report(report, service, tell, doing)).explanation
                 else:
-                    same = ("first", "second", "population", "prior_same_author")
+                    same = ("first", "second", "population", "prior_same_author", "language")
                     why = WhatSpeaks(**{name: getattr(question, name) for name in same})
-                    explanation = await ask(self.service, why, progress(tell, doing))
+                    explanation = await ask(service, why, progress(tell, doing))
         except AdHominemError as error:
             tell({"unexplained": f"There is no explanation: {as_request_error(error)}."})
             return
@@ -157,8 +167,10 @@ class Comparer(QuestionAnswerer):
             shown = await asyncio.to_thread(explained, explanation)
             tell({"shown": shown, "explanation": explanation.to_json()})
 
-    async def _report(self, question: CaseReport, tell: Tell, doing: str) -> Report:
-        report: Report = await ask(self.service, question, progress(tell, doing))
+    async def _report(
+        self, question: CaseReport, service: Service, tell: Tell, doing: str
+    ) -> Report:
+        report: Report = await ask(service, question, progress(tell, doing))
         tell({"report": await asyncio.to_thread(report_page, report)})
         return report
 

@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse
 
 import adhominem
 from adhominem.render.templates import asset, render
+from adhominem.text.language import LANGUAGES
 from adhominem.web.failures import RequestError, json_bytes
 from adhominem.web.service import Service
 
@@ -45,9 +46,10 @@ EXAMPLE_TEXTS = {  # by their writers
     "Margery": ("margery-garden", "margery-railway", "margery-library"),
     "Dez": ("dez-bicycle", "dez-dog", "dez-landlord"),
 }
-EXAMPLES = {
-    "one-writer": ("margery-garden", "margery-railway"),
-    "two-writers": ("margery-library", "silas-ferry"),
+EXAMPLES = {  # the texts of two sides
+    "one-writer": (("margery-garden",), ("margery-railway",)),
+    "two-writers": (("margery-library",), ("silas-ferry",)),
+    "german": (("hedwig-garten", "hedwig-schule"), ("jonas-umzug", "jonas-rad")),
 }
 
 
@@ -92,6 +94,7 @@ def form_page(
         population=service.population,
         most_bytes=service.limits.bytes,
         version=adhominem.__version__,
+        languages=dict(sorted(LANGUAGES.items(), key=lambda row: row[1])),
         model=verifier.name,
         model_sha256=verifier.sha256,
         fields=fields,

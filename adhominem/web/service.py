@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from time import monotonic
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ from adhominem.errors import AdHominemError
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.run import read_population
 from adhominem.jobs.workers import encoder
+from adhominem.model.folder import DEFAULT_MODEL, model_for
 from adhominem.score.population import Population
 from adhominem.text.files import Document
 from adhominem.verify.verifier import Verifier, load
@@ -47,11 +49,15 @@ class Service:
         population: Population | None = None,
         limits: Limits | None = None,
         searcher: Searcher | None = None,
+        chooses: bool = False,
     ) -> None:
         """`verifier` and `explainer` are the same model twice: each thread has its own.
 
-        An index is searched in the thread of the second.
+        An index is searched in the thread of the second. With `chooses`, texts in another language
+        are answered by the model that is for it, if there is one.
         """
+        self.chooses, self._opening = chooses, Lock()
+        self._others: dict[str, Service] = {}  # by their models, opened when they are needed
         self.searcher, self._look_again = searcher, 0.0
         self.limits = limits or Limits()
         self.verifier, self.population = verifier, population
@@ -61,19 +67,40 @@ class Service:
     @classmethod
     def open(
         cls,
-        model: str | Path,
+        model: str | Path | None = None,
         population: str | Path | None = None,
         limits: Limits | None = None,
         index: str | Path | None = None,
     ) -> Service:
-        """A model by its name or folder, the population of the texts at a path, and an index."""
+        """A model by its name or folder, the population of the texts at a path, and an index.
+
+        Without a `model`, it is chosen by the language of the texts of each request.
+        """
+        chooses, model = model is None, model or DEFAULT_MODEL
         verifier, explainer = load(model), load(model)
         relevant = None
         if population is not None:
             with encoder(model, verifier, jobs=1) as encode:
                 relevant = read_population(population, encode, verifier=verifier)
         searcher = None if index is None else Searcher(index, explainer)
-        return cls(verifier, explainer, population=relevant, limits=limits, searcher=searcher)
+        return cls(
+            verifier,
+            explainer,
+            population=relevant,
+            limits=limits,
+            searcher=searcher,
+            chooses=chooses,
+        )
+
+    def for_language(self, language: str) -> Service:
+        """The service with the model for texts in a language, which may be this one."""
+        model = model_for(language)
+        if not self.chooses or model == self.verifier.name:
+            return self
+        with self._opening:
+            if model not in self._others:
+                self._others[model] = Service.open(model, limits=self.limits)
+            return self._others[model]
 
     def current_index(self) -> Searcher:
         """Its index as it is now; as it was, while the new one is unfinished or damaged.
@@ -103,6 +130,8 @@ class Service:
         """End the threads."""
         self._quick.stop()
         self._slow.stop()
+        for other in self._others.values():
+            other.close()
 
     @asynccontextmanager
     async def in_time(self) -> AsyncIterator[None]:

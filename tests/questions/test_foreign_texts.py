@@ -94,14 +94,14 @@ def test_a_disputed_text_in_another_language_has_no_posterior(verifier: Verifier
     ranking = rank_texts(verifier, DUTCH, CANDIDATES, trials=0, explain=True)
     (case,) = ranking.cases
     assert case.verbal.startswith(
-        "No statement is made: disputed is not running prose of a kind that the model knows: "
+        "No statement is made: disputed is in Dutch, and the model knows English. "
     )
     assert (case.decision, case.answer, case.posterior_none) == ("undecided", None, None)
     for row in case.candidates:
         assert (row.verbal, row.posterior) == ("no statement is made", None)
     assert ranking.versus == ()
     codes = [caution.code for caution in ranking.warnings if caution.blocks_decision]
-    assert codes == ["foreign"]
+    assert codes == ["unknown_language"]
     page = PAGE.whole(ranking)
     assert "<strong>No statement is made: " in page
     assert "support for" not in page
@@ -165,10 +165,10 @@ def test_nothing_is_said_of_the_parts_of_a_text_in_another_language(verifier: Ve
     known = {name: [Exhibit.of(side[0], name)] for name, side in CANDIDATES.items()}
     for candidates in (known, {}):
         rolled = roll_text(verifier, exhibit, candidates, options=SMALL)
-        assert rolled.obstacle.startswith("dutch.txt is not running prose of a kind that")
+        assert rolled.obstacle.startswith("dutch.txt is in Dutch, and the model knows English")
         assert not any((rolled.states, rolled.blocks, rolled.passages, rolled.changes))
         page = roll_page(rolled)
-        assert "No statement is made: dutch.txt is not running prose" in page
+        assert "No statement is made: dutch.txt is in Dutch" in page
         assert "Toen wij die ochtend" in page
         assert "Most probable" not in page
 

@@ -61,12 +61,13 @@ def test_the_list_of_commands_says_what_the_question_says(name: str) -> None:
 
 
 def test_a_setting_is_offered_where_its_hint_says_and_within_its_limit() -> None:
-    least, most, seed = settings_of(HowMany)
-    assert [one.name for one in settings_of(HowMany, "form")] == ["least", "most"]
+    language, least, most, seed = settings_of(HowMany)
+    assert language.default == ""
+    assert [one.name for one in settings_of(HowMany, "form")] == ["language", "least", "most"]
     assert (least.served, least.limit) == (Within(1, 9), Within(1))
     assert (most.kind, most.default, seed.limit) == (float, None, None)
     schema = body_of(HowMany).model_json_schema()["properties"]
-    assert set(schema) == {"texts", "least", "most"}
+    assert set(schema) == {"texts", "language", "least", "most"}
     assert (schema["least"]["minimum"], schema["least"]["maximum"]) == (1, 9)
     with pytest.raises(OptionError, match="least"):
         HowMany(texts=Texts(), least=0)

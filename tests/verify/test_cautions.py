@@ -100,6 +100,7 @@ def model(calibrated: bool = True, longest: float = float("inf"), **parts: Any) 
         calibration=SimpleNamespace(tokens=(0, longest)) if calibrated else None,
         changed=False,
         genre_names={"letters": "private letters"},
+        main_language="",
         **parts,
     )
 
@@ -119,6 +120,7 @@ def found(
     strange_population: bool = False,
     genre_shares: Sequence[Mapping[str, float]] = (),
     of_two_genres: bool = False,
+    languages: Sequence[str] = (),
 ) -> list[Caution]:
     both = [[side] if isinstance(side, str) else list(side) for side in (first, second)]
     tokenizer = Tokenizer()
@@ -135,6 +137,7 @@ def found(
     judged_by = model(
         calibrated,
         longest,
+        known_languages=languages,
         lead=SimpleNamespace(
             vocabulary=vocabulary,
             shortest_training_text=shortest,
@@ -459,6 +462,40 @@ def test_a_text_in_another_language_is_told_and_nothing_is_decided(text: str) ->
     assert caution.blocks_decision
     both = [each.code for each in found(text * 2, text * 2 + "!")]
     assert both.count("other_language") == 2
+
+
+def test_a_language_that_the_model_does_not_know_is_named_and_nothing_is_decided() -> None:
+    cautions = found(GERMAN * 2, GARDEN, languages=["en", "fr"])
+    caution = only([each for each in cautions if each.code != "short"], "unknown_language")
+    assert caution.message.startswith("a0.txt is in German, and the model knows English, French")
+    assert caution.blocks_decision
+
+
+def test_texts_in_two_languages_are_not_compared() -> None:
+    cautions = found([GERMAN * 2, GERMAN + "!"], FRENCH * 2, languages=["de", "fr"])
+    (caution,) = [each for each in cautions if each.code == "two_languages"]
+    assert caution.message.startswith("b0.txt is in French, other texts are in German")
+    assert caution.blocks_decision
+    both_german = found(GERMAN * 2, GERMAN * 3, languages=["de", "fr"])
+    assert "two_languages" not in {each.code for each in both_german}
+
+
+def test_a_text_that_is_in_two_languages_part_by_part_is_named() -> None:
+    cautions = found(GERMAN * 4 + GARDEN * 2, GERMAN * 4, languages=["de", "en"])
+    (caution,) = [each for each in cautions if each.code == "mixed_languages"]
+    assert "a0.txt is in several languages, part by part: German and English" in caution.message
+    assert not caution.blocks_decision
+
+
+def test_a_population_in_another_language_is_of_no_use() -> None:
+    population = replace(Population.of(levs_of(30)), language="fr")
+    cautions = found(GERMAN * 2, GERMAN * 3, population=population, languages=["de", "fr"])
+    (caution,) = [each for each in cautions if each.code == "language_of_population"]
+    assert caution.message.startswith("the population is in French, the texts")
+    assert caution.blocks_decision
+    alike = replace(population, language="de")
+    cautions = found(GERMAN * 2, GERMAN * 3, population=alike, languages=["de", "fr"])
+    assert "language_of_population" not in {each.code for each in cautions}
 
 
 @pytest.mark.parametrize(

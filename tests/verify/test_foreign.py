@@ -174,15 +174,12 @@ def test_mail_with_quoted_lines_is_prose(verifier: Verifier, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "respect"),
     [
-        (GERMAN, "most common words"),
-        (FRENCH, "most common words"),
-        (CHINESE, "none of a to z"),
         (CODE, "symbols such as"),
         (CSV, "most common words"),
         (VERSE, "in lines that break off within a sentence before a capital"),
         (LIST, "end a sentence"),
     ],
-    ids=["German", "French", "Chinese", "Python", "CSV", "verse", "list"],
+    ids=["Python", "CSV", "verse", "list"],
 )
 def test_no_statement_is_made_on_what_is_no_running_english_prose(
     verifier: Verifier, text: str, respect: str
@@ -198,12 +195,28 @@ def test_no_statement_is_made_on_what_is_no_running_english_prose(
     assert result.likeness.atypicality > 1
 
 
+@pytest.mark.parametrize(
+    ("text", "language"), [(GERMAN, "German"), (FRENCH, "French"), (CHINESE, "Chinese")]
+)
+def test_no_statement_is_made_on_another_language_which_is_named(
+    verifier: Verifier, text: str, language: str
+) -> None:
+    result = verifier.verify(text, GARDEN + VOYAGE)
+    (message,) = [one.message for one in result.warnings if one.code == "unknown_language"]
+    assert message.startswith(f"first is in {language}, and the model knows English. ")
+    assert foreign(result) == []
+    assert result.decision == "undecided"
+    assert message in result.verbal
+    assert result.likeness is not None
+    assert result.likeness.atypicality > 1
+
+
 def test_each_foreign_text_is_named_and_nothing_else_says_that_it_is_unlike(
     verifier: Verifier,
 ) -> None:
     result = verifier.verify([GARDEN, GERMAN], [VERSE, VOYAGE])
-    assert [message.split(" ")[0] for message in foreign(result)] == ["first-2", "second-1"]
-    codes = {caution.code for caution in result.warnings}
+    codes = {caution.code: caution.message.split(" ")[0] for caution in result.warnings}
+    assert (codes["unknown_language"], codes["foreign"]) == ("first-2", "second-1")
     assert "other_language" not in codes
 
 

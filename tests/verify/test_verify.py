@@ -44,6 +44,7 @@ KEYS = {
     *("lower_bound", "upper_bound", "conditions", "reach"),
     *("probability_same_author", "prior_same_author", "decision", "reason"),
     *("population", "likeness", "warnings", "model", "first", "second"),
+    *("language", "language_given"),
     "model_sha256",
     "version",
 }

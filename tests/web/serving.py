@@ -16,9 +16,9 @@ from adhominem.web.pages import EXAMPLES, example_text
 from adhominem.web.server import make_server, open_socket, url_of
 from adhominem.web.service import Service
 
-GARDEN, RAILWAY = map(example_text, EXAMPLES["one-writer"])
+(GARDEN,), (RAILWAY,) = (map(example_text, of) for of in EXAMPLES["one-writer"])
 BICYCLE = example_text("dez-bicycle")  # of another genre than the first two: no statement
-FERRY = example_text(EXAMPLES["two-writers"][1])
+FERRY = example_text(EXAMPLES["two-writers"][1][0])
 SECRET = "Xylophonequartz"  # a word that no log may hold
 POPULATION = [f"{text} {number}" for number in range(3) for text in (RAILWAY, BICYCLE)]
 

@@ -127,7 +127,12 @@ def test_candidates_who_are_left_empty_are_left_out() -> None:
     ]
     assert len(fields.shown) == 3
     assert len({one.number for one in fields.shown}) == 3
-    assert answerer.read([]).settings == {"prior_none": "0.5", "one_by_one": "", "explain": ""}
+    assert answerer.read([]).settings == {
+        "language": "",
+        "prior_none": "0.5",
+        "one_by_one": "",
+        "explain": "",
+    }
 
 
 @pytest.mark.parametrize("path", ["/rank", "/roll"])

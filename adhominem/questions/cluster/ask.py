@@ -151,7 +151,7 @@ def cluster_texts(
         population=Texts(name="none") if alone else None,
         prior_same_author=prior_same_author,
     )
-    return question.answer(verifier.keeping(), Run())
+    return question.answer(question.keeper(verifier), Run())
 
 
 def _clustering(

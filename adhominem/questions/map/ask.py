@@ -118,6 +118,8 @@ class WhatIsAlike(Question):
             model=verifier.name,
             model_sha256=verifier.sha256,
             version=adhominem.__version__,
+            language=verifier.main_language,
+            language_given=verifier.language_given,
             clusters=clusters,
             prior_same_author=self.prior_same_author if self.clusters else None,
         )

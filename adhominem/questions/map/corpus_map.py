@@ -36,6 +36,7 @@ from adhominem.questions.corpus import MappedDocument
 from adhominem.records import to_json, with_schema
 from adhominem.score.population import Population
 from adhominem.score.products import column_means, products
+from adhominem.text.language import InLanguage
 
 LINKAGES = ("average", "complete", "single")
 
@@ -167,7 +168,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CorpusMap:
+class CorpusMap(InLanguage):
     """All data that the pictures of a corpus are drawn from."""
 
     corpus: str

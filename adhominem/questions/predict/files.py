@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b, sha256
 from itertools import chain, islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from adhominem.arrays import BoolArray, Levs, joined
 from adhominem.errors import InputError, OptionError
 from adhominem.jobs.run import Watch, open_corpora, read_population, unwatched
 from adhominem.jobs.workers import EncoderPool, begun_ahead, encoder_on
+from adhominem.model.folder import model_for
 from adhominem.questions.predict.partial_answers import (
     Case,
     PartialAnswers,
@@ -38,6 +39,7 @@ from adhominem.score.decision import (
 )
 from adhominem.score.population import Population, distinct_levs
 from adhominem.text.files import COMPRESSIONS, Document, counting_bytes, noting_inputs, path_of
+from adhominem.text.language import check_language, main_language
 from adhominem.text.pan import Pair, pair_rows, problem_rows, with_unique_ids
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
@@ -46,6 +48,7 @@ from adhominem.verify.encoding import Kept
 from adhominem.verify.verifier import Verifier, load
 
 _CASES_AT_ONCE = 256
+_CASES_READ = 100  # to find the language of most texts
 _OBJECTS = 1_500  # bytes
 MAX_MEMORY = 200  # MB of LEVs that are kept, the latest ones
 
@@ -66,11 +69,12 @@ class Predicted:
 
 
 def predict(
-    model: str | Path,
+    model: str | Path | None,
     cases: str | Path | Iterable[Case | InputError],
     output: str | Path,
     *,
     input_format: str = "pan20",
+    language: str = "",
     population: str | Path | None = None,
     prior_same_author: float = 0.5,
     delta: float | Literal["auto"] = 0.0,
@@ -98,7 +102,12 @@ def predict(
     population take theirs in addition. With the `engine` `ray`, texts are encoded on a Ray cluster.
     Cases that cannot be read or scored, or repeat an earlier id, are appended to `skipped`; without
     it, the first of them raises.
+
+    The `language`, by its code, is that of all texts. If it is not given, it is found from the
+    first cases of a file, and no statement is made on texts in another one. Where `model` is None,
+    it is the one for the language.
     """
+    check_language(language)
     output = path_of(output)
     if output.is_dir() or not output.suffix:
         output = output / "answers.jsonl"
@@ -107,12 +116,17 @@ def predict(
     _check_new(output)
     with ExitStack() as stack:
         stack.enter_context(noting_inputs())
-        size = 0
+        size, main = 0, language
         if isinstance(cases, str | Path):
             population = cases if population == "input" else population
             _, size = open_corpora([cases])
+            rows = pair_rows if input_format == "pan20" else problem_rows
+            if not language and Path(cases).exists() and not Path(cases).is_fifo():
+                first_rows = islice(rows(path_of(cases), labelled=False), _CASES_READ)
+                main = _language_of(first_rows)
+        model = model or model_for(main)
         # LEVs are kept below; what a text is made of is asked for twice.
-        verifier = load(model, device=device).keeping(Kept(0))
+        verifier = load(model, device=device).keeping(Kept(0), main, is_given=bool(language))
         by_distance = by == "distance"
         if delta == "auto":
             delta = verifier.saved_delta(by_distance=by_distance)
@@ -129,15 +143,19 @@ def predict(
             unread = stack.enter_context(_listed_once(skipped))
             with watch("population") as on_documents:
                 relevant = read_population(
-                    population, levs, verifier=verifier, skipped=unread, on_documents=on_documents
+                    population,
+                    levs,
+                    verifier=verifier,
+                    language=language,
+                    skipped=unread,
+                    on_documents=on_documents,
                 )
             digest = levs.digest.hexdigest()
         if isinstance(cases, str | Path):
-            read = pair_rows if input_format == "pan20" else problem_rows
             on_bytes = stack.enter_context(watch("answering", size, "bytes"))
             stack.enter_context(counting_bytes(on_bytes))
-            cases = read(path_of(cases), labelled=False)
-        cases = iter(cases)
+            cases = rows(path_of(cases), labelled=False)
+        cases = (_in_language(case, language) for case in cases) if language else iter(cases)
         first_case = list(islice(cases, 1))  # that the input is known before anything is written
         settings = {
             "model": verifier.sha256,
@@ -147,6 +165,7 @@ def predict(
         }
         score = "distance" if by_distance else "log_bayes_factor"
         settings |= {"by": by} if by_distance else {}
+        settings |= {"language": language} if language else {}
         partial = stack.enter_context(closing(PartialAnswers(output, settings, score)))
         rest: Iterator[Case] = stop_or_skip(with_unique_ids(chain(first_case, cases)), skipped)
         taken_out: list[tuple[str, int]] = []
@@ -184,6 +203,21 @@ def predict(
         ),
         delta,
     )
+
+
+def _language_of(cases: Iterable[Case | InputError]) -> str:
+    read = (case for case in cases if not isinstance(case, InputError))
+    return main_language(text for case in read for text in chain(*documents_of(case)))
+
+
+def _in_language(case: Case | InputError, language: str) -> Case | InputError:
+    if isinstance(case, Pair):
+        first, second = (replace(text, language=language) for text in (case.first, case.second))
+        return replace(case, first=first, second=second)
+    if isinstance(case, InputError):
+        return case
+    known = tuple(replace(text, language=language) for text in case.known)
+    return replace(case, known=known, questioned=replace(case.questioned, language=language))
 
 
 def _check_new(output: Path) -> None:

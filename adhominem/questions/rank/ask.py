@@ -260,7 +260,7 @@ def rank_texts(
         population=Texts.of(population, population_name),
         **settings,
     )
-    return question.answer(verifier.keeping(), run or Run())
+    return question.answer(question.keeper(verifier), run or Run())
 
 
 def _ranking(

@@ -129,6 +129,7 @@ def make_candidates_report(
             on_progress=part(on_progress, at / count, (at + 1) / count),
         )
     cautions = [*material.cautions, *_population_of_some(reports)]
+    first = next(iter(reports.values()))
     states = all(report.states for report in reports.values())
     states &= not any(caution.blocks_decision for caution in cautions)
     made = CandidatesReport(
@@ -140,7 +141,9 @@ def make_candidates_report(
         posterior_none=None,
         states=states,
         warnings=tuple(cautions),
-        settings=next(iter(reports.values())).settings,
+        settings=first.settings,
+        language=first.language,
+        language_given=first.language_given,
     )
     if prior_none is None or not states:
         return made

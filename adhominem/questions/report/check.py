@@ -52,7 +52,14 @@ _NAMES = {
     "validation.study": "validation study of the examiner's own material",
     "validation.study.sha256": "SHA-256 of the validation study",
 }
-_NOT_COMPARED = {"first", "second", "model", "members"}  # texts by their hashes, models by theirs
+_NOT_COMPARED = {
+    "first",
+    "second",
+    "model",
+    "members",
+    "language",
+    "language_given",
+}  # texts by their hashes, models by theirs
 AnyTexts = Sequence[ReportedText | PopulationText]
 _CAUSES = ("settings", "version", "model_sha256", "population")  # listed before their effects
 

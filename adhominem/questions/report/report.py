@@ -240,6 +240,8 @@ def make_report(
         model_sha256=verification.model_sha256,
         members=tuple(verifier.member_names),
         version=adhominem.__version__,
+        language=verification.language,
+        language_given=verification.language_given,
         settings=settings,
         explanation=explanation,
         like=None if like is None else like.cases,

@@ -231,7 +231,7 @@ def roll_text(
         population=Texts.of(population, population_name),
         **vars(options or RollOptions()),
     )
-    return question.answer(verifier.keeping(), run or Run())
+    return question.answer(question.keeper(verifier), run or Run())
 
 
 class _Rolling:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from adhominem.index.files import MANIFEST, read_manifest
 from adhominem.index.searcher import Searcher
 from adhominem.jobs.run import Run
+from adhominem.model.folder import DEFAULT_MODEL, shipped_models
 from adhominem.questions.question import (
     EXAMPLE_TEXTS,
     Input,
@@ -32,6 +34,15 @@ MOST_HITS = 100  # that a server is asked for
 # What a search for one text takes, in characters that are encoded in the same processor time, some
 # million a second: 40 ms in any index, 0.5 ms for each hit.
 _PER_SEARCH, _PER_HIT = 40_000, 500
+
+
+def _model_of(index: Any) -> str:
+    """The model that an index in a folder was made with, if it is a shipped one."""
+    manifest = Path(index) / MANIFEST if isinstance(index, str | Path) else None
+    if manifest is None or not manifest.exists():
+        return DEFAULT_MODEL  # and the index says what is wrong, if anything is
+    named = read_manifest(manifest.parent).model
+    return named if named in shipped_models() else DEFAULT_MODEL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +88,11 @@ class WhoElse(Question):
         "How probable it is, before anything is read, that one certain text of the index is by the "
         "same author.  [default: 1 in as many as there are texts]",
     ] = None
+
+    @property
+    def model(self) -> str:
+        """The model that the index was made with."""
+        return _model_of(self.index)
 
     def work(self) -> int:
         """Each text is searched for, and its hits are scored again."""
@@ -130,6 +146,12 @@ class WhichAccounts(Question):
         int | None, Within(1), "Most texts to search for; if there are more, some are drawn."
     ] = None
     seed: Annotated[int, Within(0), "Repeats a run."] = 0
+    language: str = ""  # of no use: there are no texts
+
+    @property
+    def model(self) -> str:
+        """The model that the index was made with."""
+        return _model_of(self.index)
 
     @classmethod
     def page(cls) -> Page[Links]:

@@ -5,24 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.index.build import Writer
-from adhominem.index.files import MANIFEST
+from adhominem.index.files import MANIFEST, read_manifest
 from adhominem.index.milvus import MilvusAddress, fill_collection
 from adhominem.index.searcher import TRIALS, Searcher, measure_chance
 from adhominem.jobs.run import Corpora, Watch, reading, unwatched
 from adhominem.jobs.workers import encoded_batches, encoder_on
-from adhominem.model.folder import DEFAULT_MODEL
+from adhominem.model.folder import model_for, shipped_models
 from adhominem.text.files import Document, note_folder, note_input, open_regular, path_of
+from adhominem.text.language import check_language, main_language
+from adhominem.text.readers import Source
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
 from adhominem.verify.verifier import load
 
 _LARGEST_KEY = 4_096  # bytes
 _SHORTEST_KEY = 16
+_TEXTS_READ = 20  # of each source, to find the language
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +53,8 @@ def index_files(
     corpora: Corpora,
     output: str | Path,
     *,
-    model: str | Path = DEFAULT_MODEL,
+    model: str | Path | None = None,
+    language: str = "",
     join_authors: bool = False,
     keep_texts: bool = False,
     hash_ids: str | Path | None = None,
@@ -70,20 +74,23 @@ def index_files(
     Texts that are in the index already are passed over: so a run that was stopped goes on where it
     was. With `join_authors`, all texts of an author are one. Texts themselves are not kept unless
     `keep_texts`. `hash_ids` is a file with a key: ids and authors are then hashed with it. `remove`
-    names ids or authors. `compact` writes the shards again without removed texts. `check` compares
-    all files with their hashes first. What chance brings up is measured by this many `trials`,
-    searches for texts of the index. `milvus` is the address of a collection that is brought to what
-    the index is then: `milvus://HOST:PORT/COLLECTION`. With the `engine` `ray`, texts are encoded
-    on a Ray cluster. What cannot be read goes to `skipped`; without it, the first such thing is
-    raised.
+    names ids or authors. Without a `model`, it is that of the index, or the one for the `language`,
+    which is found from the first texts if it is not given. `compact` writes the shards again
+    without removed texts. `check` compares all files with their hashes first. What chance brings up
+    is measured by this many `trials`, searches for texts of the index. `milvus` is the address of a
+    collection that is brought to what the index is then: `milvus://HOST:PORT/COLLECTION`. With the
+    `engine` `ray`, texts are encoded on a Ray cluster. What cannot be read goes to `skipped`;
+    without it, the first such thing is raised.
     """
     began, folder = time.monotonic(), path_of(output)
+    check_language(language)
     if milvus is not None:
         MilvusAddress.of(milvus)  # refuses what is not an address before the work
     with reading(corpora, "indexing", watch) as sources, locked(folder):
         key = None if hash_ids is None else read_key(path_of(hash_ids))
         if not sources and not (folder / MANIFEST).exists():
             raise NotFoundError("there are no texts to index; name some", folder)
+        model = model or _model_of(folder, sources, language)
         verifier = load(model, device=device)
         note_folder(verifier.folder)
         writer = Writer.open(
@@ -102,6 +109,8 @@ def index_files(
             texts: Iterator[Document] = chain.from_iterable(
                 source.documents(author_required=False, skipped=skipped) for source in sources
             )
+            if language:
+                texts = (replace(text, language=language) for text in texts)
             if join_authors:
                 texts = _joined(texts)
             with encoder_on(engine, model, verifier, jobs, device, folder) as encode:
@@ -150,6 +159,19 @@ def index_files(
         model=verifier.name,
         model_sha256=verifier.sha256,
     )
+
+
+def _model_of(folder: Path, sources: Sequence[Source], language: str) -> str:
+    """The model that an index was made with, or that is for the language of its first texts."""
+    if (folder / MANIFEST).exists() and (named := read_manifest(folder).model) in shipped_models():
+        return named
+    if language:
+        return model_for(language)
+    first = (
+        islice(source.documents(author_required=False, skipped=[]), _TEXTS_READ)
+        for source in sources
+    )
+    return model_for(main_language(chain.from_iterable(first)))
 
 
 def read_key(path: Path) -> bytes:

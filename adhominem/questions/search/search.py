@@ -20,6 +20,7 @@ from adhominem.questions.rank.evidence import NO_STATEMENT
 from adhominem.records import with_schema
 from adhominem.score.decision import LOG_10, VerbalScale, probability_same_author
 from adhominem.text.exhibits import Exhibit, with_text
+from adhominem.text.language import InLanguage
 from adhominem.verify.cautions import Caution, caution, cautions_of, listed
 from adhominem.verify.verifier import Verifier
 
@@ -73,7 +74,7 @@ class FalseHits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchResult:
+class SearchResult(InLanguage):
     """The hits, and what they are worth given the number of texts."""
 
     index: str
@@ -165,6 +166,8 @@ def search_texts(
         model=verifier.name,
         model_sha256=verifier.sha256,
         version=adhominem.__version__,
+        language=verifier.main_language,
+        language_given=verifier.language_given,
     )
 
 

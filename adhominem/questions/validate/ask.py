@@ -135,6 +135,8 @@ class HowGood(Question):
                 model=verifier.name,
                 model_sha256=verifier.sha256,
                 version=adhominem.__version__,
+                language=verifier.main_language,
+                language_given=verifier.language_given,
             )
 
     def _texts(self) -> list[ListedText]:
