@@ -149,6 +149,11 @@ def name_of_language(code: str) -> str:
     return LANGUAGES.get(code, code)
 
 
+def language_of_source(name: str) -> str:
+    """The language of a source of texts, and of the genre learnt from it, as in de-novels."""
+    return name.split("-")[0]
+
+
 def check_language(code: str) -> None:
     """Raise an OptionError for a code that is not one of `LANGUAGES`."""
     if code and code not in LANGUAGES:

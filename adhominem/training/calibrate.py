@@ -37,6 +37,7 @@ from adhominem.score.fitting import (
 from adhominem.score.members import MemberScorer
 from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
+from adhominem.text.language import language_of_source
 from adhominem.text.writing import locked
 from adhominem.training.simulate import (
     CaseMaker,
@@ -156,12 +157,9 @@ def _has_other_genres(verifier: Verifier, name: str) -> bool:
     if not verifier.languages:
         return True
     genres = verifier.lead.genres.names if verifier.lead.genres is not None else ()
-    return any(other != name and _language(other) == _language(name) for other in genres)
-
-
-def _language(name: str) -> str:
-    """The language of a genre of a model of several: its name begins with it, as in de-novels."""
-    return name.split("-")[0]
+    return any(
+        other != name and language_of_source(other) == language_of_source(name) for other in genres
+    )
 
 
 def with_one_genre(
@@ -181,7 +179,8 @@ def with_one_genre(
         others = [
             other
             for other in sets
-            if other != name and (not verifier.languages or _language(other) == _language(name))
+            if other != name
+            and (not verifier.languages or language_of_source(other) == language_of_source(name))
         ]
         compared = [(scorer, name)]
         if verifier.languages and _has_other_genres(verifier, name):

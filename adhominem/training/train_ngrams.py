@@ -29,6 +29,7 @@ from adhominem.ngrams.encoder import eight_bits, shared_dimensions
 from adhominem.ngrams.table import NgramTable
 from adhominem.ngrams.training import Forms, NgramTrainer, samples_of
 from adhominem.text.corpus import PackedCorpus
+from adhominem.text.language import language_of_source
 from adhominem.text.writing import replaced_file, write_folder, write_whole
 from adhominem.training.checkpoint import Event, Task
 from adhominem.training.ensemble import (
@@ -58,7 +59,7 @@ def _train_languages(task: Task[NgramConfig], output: Path) -> None:
         )
 
     sources = task.corpus.labels.corpus_names
-    corpora = of_languages(task.corpus, [source.split("-")[0] for source in sources])
+    corpora = of_languages(task.corpus, [language_of_source(source) for source in sources])
     config = replace(task.config, by_language=False)  # that of each language
     shutil.rmtree(task.folder, ignore_errors=True)
     learnt = learn_by_language(corpora, config, task.device, on_step)

@@ -16,6 +16,7 @@ from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.text.language import (
     language_in,
+    language_of_source,
     languages_within,
     main_language,
     name_of_language,
@@ -206,6 +207,7 @@ def cautions_of(
                 "try the model on texts of this length by known authors, with `adhominem validate`",
             )
     if lead.genres is not None and population is None:
+        yield from _one_genre_of_language(model, sides)
         yield _no_population(misleading, names)
     if not lead.knows_topics and any(
         text.exhibit.document.topic for side in sides for text in side
@@ -440,6 +442,25 @@ def _mixed_languages(document: Document) -> Iterator[Caution]:
             f"{' and '.join(map(name_of_language, languages))}",
             "it is read as if it were all in one, and what is in the others misleads",
             "leave out what is quoted or translated",
+        )
+
+
+def _one_genre_of_language(model: Verifier, sides: Sides) -> Iterator[Caution]:
+    """The caution about a language of which a model of several knows a single genre."""
+    genres = model.lead.genres
+    if not model.languages or genres is None:
+        return
+    documents = [text.exhibit.document for side in sides for text in side]
+    language = model.main_language or main_language(documents)
+    known = [name for name in genres.names if language_of_source(name) == language]
+    if len(known) == 1:
+        yield caution(
+            "one_genre_known",
+            f"no population was given, and the only {name_of_language(language)} texts that the "
+            f"model knows are {model.genre_names.get(known[0], known[0])}",
+            "what all texts of another genre have in common would count as evidence for one author",
+            "give ten texts or more of the same genre by other people as the population",
+            blocks_decision=True,
         )
 
 

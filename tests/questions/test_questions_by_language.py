@@ -119,3 +119,26 @@ def test_a_language_that_was_not_taught_may_be_prose_but_figures_are_not(taught:
     greek = departures[-2]
     assert greek is not None
     assert greek.rate not in ("common_words", "odd_spelling", "other_letters")
+
+
+@both
+def test_without_a_population_a_single_known_genre_of_a_language_is_not_enough(
+    language: str, languages_folder: Path
+) -> None:
+    texts = [row["text"] for row in rows(language, 12, 1)]
+    verifier = load(languages_folder)
+
+    def codes(**more: Any) -> set[str]:
+        result = verifier.verify(texts[0], texts[1], **more)
+        return {warning.code for warning in result.warnings if warning.blocks_decision}
+
+    assert "one_genre_known" not in codes()
+    genres = verifier.lead.genres
+    assert genres is not None
+    other = next(
+        name for name in genres.names if name.startswith(language) and GENRE[language] not in name
+    )
+    verifier.lead.genres = genres.without(other)
+    assert "one_genre_known" in codes()
+    population = verifier.population([Document(text=text) for text in texts[2:]])
+    assert "one_genre_known" not in codes(population=population)
