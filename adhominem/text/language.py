@@ -133,6 +133,11 @@ def language_in(document: Document) -> str:
     return document.language or language_of(document.text)
 
 
+def languages_in(documents: Iterable[Document]) -> list[str]:
+    """The language of each document: see `language_in`."""
+    return [language_in(document) for document in documents]
+
+
 def main_language(documents: Iterable[Document]) -> str:
     """The language that most of the documents are in; "" if none is clear.
 
