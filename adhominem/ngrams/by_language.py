@@ -103,9 +103,7 @@ class Learner:
                 f"no corpus has {_FEWEST_AUTHORS} authors with two works each; expected some"
             )
 
-    def learn(
-        self, on_step: Callable[[int, int, float], None], run: int = 0
-    ) -> dict[str, Tensor]:
+    def learn(self, on_step: Callable[[int, int, float], None], run: int = 0) -> dict[str, Tensor]:
         """The logarithms (columns,) of the factors of each language's idf, learnt in one run."""
         options, device = self.options, self.device
         torch.manual_seed(options.seed + run)
