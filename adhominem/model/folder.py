@@ -91,8 +91,8 @@ def known_languages(files: ModelFiles) -> tuple[str, ...]:
     A shipped model that does not say is for English.
     """
     languages = read_description(files).get("languages", ())
-    if not languages and real_path(files.folder).parent == real_path(_SHIPPED):
-        return (ENGLISH,)
+    if not languages:
+        return (ENGLISH,) if files.folder.parent == _SHIPPED else ()
     with reading(files.folder, layout.CONFIG.name):
         return tuple(from_json(list[str], [*languages], "languages"))
 

@@ -264,10 +264,13 @@ def obstacles_of(verifier: Verifier, documents: Sequence[Document]) -> list[Caut
     """For each text why no statement is made on it, as `verify` says it; None where one is."""
     tokens = [verifier.tokens(text.text) for text in documents]
     return [
-        verifier.wrong_language(text)
-        or foreign_text(text.id, words, departure, verifier.lead.vocabulary)
-        for text, words, departure in zip(
-            documents, tokens, verifier.departures(documents, tokens), strict=True
+        obstacle or foreign_text(text.id, words, departure, verifier.lead.vocabulary)
+        for text, words, departure, obstacle in zip(
+            documents,
+            tokens,
+            verifier.departures(documents, tokens),
+            verifier.wrong_languages(documents),
+            strict=True,
         )
     ]
 

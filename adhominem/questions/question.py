@@ -325,8 +325,8 @@ class Question(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_language(self.language)
         if self.language:
+            check_language(self.language)
             for name in inputs_of(type(self)):
                 value = in_language(getattr(self, name), self.language)
                 object.__setattr__(self, name, value)
@@ -374,7 +374,8 @@ class Question(Options):
         """Raise an OptionError for settings and paths that cannot work, before any is read."""
         inputs = inputs_of(cls)
         cls.checked({name: value for name, value in values.items() if name not in inputs})
-        check_language(values.get("language") or "")
+        if values.get("language"):
+            check_language(values["language"])
 
     @cached_property
     def main_language(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -119,7 +119,13 @@ class InLanguage:
 
 def language_of(text: str) -> str:
     """The ISO 639 code of a text's language; "" if the text is too short, or it is not clear."""
-    return _language(" ".join(part[:_READ] for part in _thirds(text)), _FEWEST_LETTERS, _SURE)
+    return _language(_sample(text), _FEWEST_LETTERS, _SURE)
+
+
+def most_similar(text: str, languages: Sequence[str]) -> str:
+    """The one of some languages that a text is most likely in, however unlikely."""
+    ranked = (code for code, _ in _identifier().rank(_sample(text)))
+    return next((str(code) for code in ranked if code in languages), languages[0])
 
 
 def languages_within(text: str) -> list[str]:
@@ -131,6 +137,11 @@ def languages_within(text: str) -> list[str]:
 def language_in(document: Document) -> str:
     """The language that a document is said to be in, or else the one that is found."""
     return document.language or language_of(document.text)
+
+
+def languages_in(documents: Iterable[Document]) -> list[str]:
+    """The language of each document: see `language_in`."""
+    return [language_in(document) for document in documents]
 
 
 def main_language(documents: Iterable[Document]) -> str:
@@ -161,6 +172,10 @@ def check_language(code: str) -> None:
             f"'{code[:20]}' is not the code of a language that can be named; expected one of "
             f"{', '.join(LANGUAGES)}"
         )
+
+
+def _sample(text: str) -> str:
+    return " ".join(part[:_READ] for part in _thirds(text))
 
 
 def _thirds(text: str) -> list[str]:

@@ -15,8 +15,8 @@ from adhominem.score.prose import Departure
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
 from adhominem.text.language import (
-    language_in,
     language_of_source,
+    languages_in,
     languages_within,
     main_language,
     name_of_language,
@@ -403,18 +403,17 @@ def no_statement(ids: Sequence[str]) -> Iterator[Caution]:
 # Languages
 
 
-def wrong_language(document: Document, known: Sequence[str], expected: str = "") -> Caution | None:
-    """The reason why no statement is made on a text because of its language.
+def wrong_language(
+    name: str, found: str, known: Sequence[str], expected: str = ""
+) -> Caution | None:
+    """The reason why no statement is made on a text because of the language that was found.
 
-    It is in none that the model knows, if it says which, or not in the one that is `expected`.
+    It is none that the model knows, or not the one that is `expected`.
     """
-    if not known:
-        return None
-    found = language_in(document)
     if found and found not in known:
         return caution(
             "unknown_language",
-            f"{document.id} is in {name_of_language(found)}, and the model knows "
+            f"{name} is in {name_of_language(found)}, and the model knows "
             f"{', '.join(sorted(map(name_of_language, known)))}",
             "the number means nothing for such a text",
             "compare texts in a language that the model knows; if this one is, say which it is by "
@@ -424,7 +423,7 @@ def wrong_language(document: Document, known: Sequence[str], expected: str = "")
     if found and expected in known and found != expected:
         return caution(
             "two_languages",
-            f"{document.id} is in {name_of_language(found)}, other texts are in "
+            f"{name} is in {name_of_language(found)}, other texts are in "
             f"{name_of_language(expected)}",
             "a style cannot be compared across languages, and the number means nothing",
             "compare texts in one language; if they are, say which it is by `--language`",
@@ -486,11 +485,12 @@ def _single_texts(model: Verifier, sides: Sides) -> Iterator[Caution]:
     lead, known = model.lead, model.known_languages
     texts = [text.exhibit.document for side in sides for text in side]
     expected = model.main_language or main_language(texts)
+    languages = iter(languages_in(texts) if known else [""] * len(texts))
     for side in sides:
         yield from _short(side, lead.shortest_training_text)
         for text in side:
             document = text.exhibit.document
-            obstacle = wrong_language(document, known, expected)
+            obstacle = wrong_language(text.name, next(languages), known, expected)
             if obstacle is None and known:
                 yield from _mixed_languages(document)
             if obstacle is None:

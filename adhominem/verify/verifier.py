@@ -32,7 +32,7 @@ from adhominem.score.prose import Departure, MachineLook, Prose
 from adhominem.score.scorer import Scorer
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
-from adhominem.text.language import main_language
+from adhominem.text.language import languages_in, main_language
 from adhominem.text.pan import Pair
 from adhominem.verify.cautions import (
     Caution,
@@ -330,12 +330,16 @@ class Verifier(EnsembleEncoder):
         """
         if not len(documents):
             return np.zeros(0, dtype=bool)
-        wrong = [self.wrong_language(text) is not None for text in documents]
+        wrong = [reason is not None for reason in self.wrong_languages(documents)]
         return np.array(wrong, dtype=bool) | self._not_prose(documents)
 
-    def wrong_language(self, document: Document) -> Caution | None:
-        """The reason why no statement is made on a text because of its language."""
-        return wrong_language(document, self.known_languages, self.main_language)
+    def wrong_languages(self, documents: Sequence[Document]) -> list[Caution | None]:
+        """For each text, the reason why no statement is made on it because of its language."""
+        known, expected = self.known_languages, self.main_language
+        if not known:
+            return [None] * len(documents)
+        rows = zip(documents, languages_in(documents), strict=True)
+        return [wrong_language(text.id, language, known, expected) for text, language in rows]
 
     def _not_prose(self, documents: Sequence[Document]) -> BoolArray:
         texts = [text.text for text in documents]

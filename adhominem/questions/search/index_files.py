@@ -21,6 +21,7 @@ from adhominem.text.language import check_language, main_language
 from adhominem.text.readers import Source
 from adhominem.text.streams import stop_or_skip
 from adhominem.text.writing import locked
+from adhominem.verify.encoding import NOTHING_KEPT
 from adhominem.verify.verifier import load
 
 _LARGEST_KEY = 4_096  # bytes
@@ -75,12 +76,12 @@ def index_files(
     was. With `join_authors`, all texts of an author are one. Texts themselves are not kept unless
     `keep_texts`. `hash_ids` is a file with a key: ids and authors are then hashed with it. `remove`
     names ids or authors. Without a `model`, it is that of the index, or the one for the `language`,
-    which is found from the first texts if it is not given. `compact` writes the shards again
-    without removed texts. `check` compares all files with their hashes first. What chance brings up
-    is measured by this many `trials`, searches for texts of the index. `milvus` is the address of a
-    collection that is brought to what the index is then: `milvus://HOST:PORT/COLLECTION`. With the
-    `engine` `ray`, texts are encoded on a Ray cluster. What cannot be read goes to `skipped`;
-    without it, the first such thing is raised.
+    which is found from the first texts if it is not given; on texts in another one no search makes
+    a statement. `compact` writes the shards again without removed texts. `check` compares all files
+    with their hashes first. What chance brings up is measured by this many `trials`, searches for
+    texts of the index. `milvus` is the address of a collection that is brought to what the index is
+    then: `milvus://HOST:PORT/COLLECTION`. With the `engine` `ray`, texts are encoded on a Ray
+    cluster. What cannot be read goes to `skipped`; without it, the first such thing is raised.
     """
     began, folder = time.monotonic(), path_of(output)
     check_language(language)
@@ -90,8 +91,9 @@ def index_files(
         key = None if hash_ids is None else read_key(path_of(hash_ids))
         if not sources and not (folder / MANIFEST).exists():
             raise NotFoundError("there are no texts to index; name some", folder)
-        model = model or _model_of(folder, sources, language)
-        verifier = load(model, device=device)
+        main = language or _language_of(sources)
+        model = model or _model_of(folder, main)
+        verifier = load(model, device=device).keeping(NOTHING_KEPT, main)
         note_folder(verifier.folder)
         writer = Writer.open(
             folder,
@@ -161,17 +163,20 @@ def index_files(
     )
 
 
-def _model_of(folder: Path, sources: Sequence[Source], language: str) -> str:
-    """The model that an index was made with, or that is for the language of its first texts."""
+def _model_of(folder: Path, language: str) -> str:
+    """The shipped model that an index was made with; that for a language if there is no index."""
     if (folder / MANIFEST).exists() and (named := read_manifest(folder).model) in shipped_models():
         return named
-    if language:
-        return model_for(language)
+    return model_for(language)
+
+
+def _language_of(sources: Sequence[Source]) -> str:
+    """The language of most of the first texts."""
     first = (
         islice(source.documents(author_required=False, skipped=[]), _TEXTS_READ)
         for source in sources
     )
-    return model_for(main_language(chain.from_iterable(first)))
+    return main_language(chain.from_iterable(first))
 
 
 def read_key(path: Path) -> bytes:
