@@ -228,6 +228,7 @@ def run_experiment(
         if at_once > 1:
             import torch
 
+            stack.callback(torch.set_num_threads, torch.get_num_threads())
             torch.set_num_threads(threads)
             stack.enter_context(helpers(at_once - 1, _help, steps, output, threads))
         _do_all(steps, output, tell)
