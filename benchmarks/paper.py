@@ -15,7 +15,8 @@ from pathlib import Path
 
 from measure import run
 
-MEASURES = "auc c@1 f1 f05u_2020 overall_2020 f05u brier overall_2021 delta".split()
+MEASURES = ["auc", "c@1", "f1", "f05u_2020", "overall_2020"]
+MEASURES += ["f05u", "brier", "overall_2021", "delta"]
 # The paper's Table 1: pairs of an epoch; and trainings: early-bird and ensemble, ensemble.
 PAN = {"small": (47_340, 6), "large": (261_786, 5)}
 CHARACTERS = 21_000  # of a text of PAN's, about
@@ -49,16 +50,18 @@ def rate_at_once(paper: Path, seconds: dict[str, float], size: str) -> float:
     place = paper / "pan20" / size
     took = [value for step, value in seconds.items() if step.startswith(f"pan20, {size}: train ")]
     epochs = len((place / "single/training.jsonl").read_text("utf-8").splitlines())
-    totals = json.loads((place / "split/manifest.json").read_text("utf-8"))["totals"]
+    totals: dict[str, dict[str, int]] = json.loads(
+        (place / "split/manifest.json").read_text("utf-8")
+    )["totals"]
     return max(took) / (len(took) * epochs * totals["train"]["documents"] / 2)
 
 
 def print_row(cells: Iterable[object], *, head: bool = False) -> None:
     """A line of a Markdown table."""
-    cells = [*map(str, cells)]
-    print(f"| {' | '.join(cells)} |")
+    texts = [*map(str, cells)]
+    print(f"| {' | '.join(texts)} |")
     if head:
-        print(f"|{'---|' * len(cells)}")
+        print(f"|{'---|' * len(texts)}")
 
 
 if __name__ == "__main__":
