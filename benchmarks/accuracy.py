@@ -36,9 +36,9 @@ from adhominem.evaluation.measures import measure
 from adhominem.model.card import put_section
 from adhominem.model.folder import model_folder
 from adhominem.score.decision import probability_same_author
-from adhominem.text.exhibits import first_words
 from adhominem.text.pan import Pair
 from adhominem.text.readers import read_pairs
+from adhominem.text.sentences import first_words
 from adhominem.verify.verifier import Verifier
 
 MEASURES = {

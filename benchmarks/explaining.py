@@ -28,7 +28,7 @@ from measure import run
 from adhominem.paper.runtime import spliced
 from adhominem.render import html
 from adhominem.score.population import Population
-from adhominem.text.exhibits import first_words
+from adhominem.text.sentences import first_words
 from adhominem.verify.explanation import (
     ExplainedPassage,
     Explanation,

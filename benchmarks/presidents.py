@@ -18,7 +18,7 @@ from measure import run
 
 from adhominem.evaluation.measures import cllr
 from adhominem.evaluation.pan import auc
-from adhominem.text.exhibits import first_words
+from adhominem.text.sentences import first_words
 from adhominem.verify.verifier import load
 
 POPULATION = 50

@@ -42,7 +42,7 @@ from adhominem.questions.roll.ask import roll_text
 from adhominem.questions.roll.smoothing import smooth, smooth_blocks
 from adhominem.questions.roll.windows import Blocks, cut_blocks, window_factors
 from adhominem.score.population import Population
-from adhominem.text.exhibits import first_words
+from adhominem.text.sentences import first_words
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.verify.verifier import Verifier
 

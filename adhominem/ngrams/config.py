@@ -108,6 +108,7 @@ NGRAM_PRESETS = {
             batch_authors=192,
             cut=0.5,
             table_sample=300,
+            runs=2,
         ),
     ),
     # For tests: seconds on a laptop.

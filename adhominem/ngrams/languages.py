@@ -8,18 +8,15 @@ a LEV; but no statement should rest on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from adhominem.arrays import Array32, Rows, SparseRows, joined
 from adhominem.ngrams.encoder import NgramEncoder
 from adhominem.text.files import Document
-from adhominem.text.language import language_in
+from adhominem.text.language import language_in, most_similar
 from adhominem.text.lexicon import Numbered
-
-_CHARACTERS_READ = 6_000  # of a text, to find the most similar language
 
 
 class NgramsByLanguage:
@@ -48,21 +45,7 @@ class NgramsByLanguage:
         language = self.language or language_in(document)
         if language in self.languages:
             return language
-        if self._identifier is None:
-            return self.languages[0]
-        return str(self._identifier.classify(document.text[:_CHARACTERS_READ])[0])
-
-    @cached_property
-    def _identifier(self) -> Any:
-        """Tells the languages from one another; None if it cannot."""
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
-        identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
-        known = [language for language in self.languages if language in identifier.labels]
-        if not known:
-            return None
-        identifier.set_languages(known)
-        return identifier
+        return most_similar(document.text, self.languages)
 
     def rows(self, documents: Sequence[Document], tokens: Numbered) -> Rows:
         """The LEVs (documents, lev_size) of documents whose tokens are numbers."""

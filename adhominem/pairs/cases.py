@@ -26,6 +26,7 @@ from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.files import Document
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Corpora, Watch, check_names, reading, unwatched
+from adhominem.text.sentences import count_words
 from adhominem.text.writing import write_folder, write_whole
 
 TextsOf = Mapping[str, IntArray]  # the indices of each author's documents
@@ -74,7 +75,7 @@ def write_pair_set(
         for source in sources:
             for document in source.documents(skipped=skipped):
                 collector.add(document, source.name)
-                words.append(len(document.text.split()))
+                words.append(count_words(document.text))
                 ends.append(ends[-1] + texts.write(document.text.encode("utf-8")))
         labels = collector.labels()
         options = options or PairOptions()

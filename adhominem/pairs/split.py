@@ -32,6 +32,7 @@ from adhominem.text.corpus import UNKNOWN_LABEL, LabelCollector, Labels
 from adhominem.text.files import Document, digest_of
 from adhominem.text.pan import Pair, find_truth
 from adhominem.text.readers import Corpora, Layout, Source, Watch, check_names, reading, unwatched
+from adhominem.text.sentences import count_words
 from adhominem.text.writing import write_folder, write_whole
 
 PARTS = ("train", "dev", "test")
@@ -128,8 +129,8 @@ class _Survey:
     def add(self, document: Document, corpus: str, *, whole: bool = False) -> None:
         self.labels.add(document, corpus)
         self.ids.append(document.id)
-        self.words.append(len(document.text.split()))
-        self.digests.append(digest_of(json.dumps(asdict(document), sort_keys=True)))
+        self.words.append(count_words(document.text))
+        self.digests.append(digest_of(json.dumps(_row(document), sort_keys=True)))
         self.fingerprints += fingerprints([document.text], whole=whole)
 
     def add_pair(self, pair: Pair, corpus: str) -> None:
@@ -464,4 +465,10 @@ def _copy_pairs(source: Source, folder: Path, parts: IntArray, chosen: BoolArray
 
 
 def _line_of(document: Document) -> str:
-    return json.dumps(asdict(document), ensure_ascii=False) + "\n"
+    return json.dumps(_row(document), ensure_ascii=False) + "\n"
+
+
+def _row(document: Document) -> dict[str, str]:
+    """A document as it is written: the language only if it is said."""
+    row: dict[str, str] = asdict(document)
+    return row if row["language"] else {key: row[key] for key in row if key != "language"}

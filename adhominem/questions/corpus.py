@@ -17,6 +17,7 @@ from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.population import Population, distinct_levs
 from adhominem.score.scorer import square
 from adhominem.text.files import Document
+from adhominem.text.sentences import count_words
 from adhominem.verify.cautions import cautions_of_many, listed, passages_taken_out
 from adhominem.verify.verifier import Verifier
 
@@ -152,7 +153,7 @@ def compare_corpus(
             MappedDocument(
                 document.id or f"document {at}",
                 document.author.strip(),
-                len(document.text.split()),
+                count_words(document.text),
             )
             for at, document in enumerate(good, start=1)
         ),

@@ -15,6 +15,7 @@ from adhominem.pairs.passages import Fingerprint, Hashes, fingerprints
 from adhominem.score.genres import Group
 from adhominem.score.products import column_means
 from adhominem.text.files import Document
+from adhominem.text.sentences import count_words
 
 _Levs = TypeVar("_Levs", bound=AnyLevs)
 
@@ -37,7 +38,7 @@ class PopulationText:
         return cls(
             name=document.id or f"population-{number}",
             sha256=sha256(document.text.encode("utf-8")).hexdigest(),
-            words=len(document.text.split()),
+            words=count_words(document.text),
         )
 
 

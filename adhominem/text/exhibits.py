@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import islice
 from math import exp, fsum, log
 from pathlib import Path
 
@@ -33,6 +31,7 @@ from adhominem.text.files import (
     take,
     visible_files,
 )
+from adhominem.text.sentences import count_words
 from adhominem.text.streams import text_in
 
 
@@ -73,14 +72,8 @@ def exhibits_of(texts: SideTexts, name: str) -> list[Exhibit]:
 
 def words_a_text(side: Sequence[Exhibit]) -> int:
     """The geometric mean of the texts' numbers of words, as in validations."""
-    words = [max(1, len(exhibit.document.text.split())) for exhibit in side]
+    words = [max(1, count_words(exhibit.document.text)) for exhibit in side]
     return round(exp(fsum(map(log, words)) / len(words)))
-
-
-def first_words(text: str, words: int) -> str:
-    """The beginning of a text, up to a number of words."""
-    ends: Iterator[re.Match[str]] = islice(re.finditer(r"\S+", text), words - 1, words)
-    return next((text[: word.end()] for word in ends), text)
 
 
 def read_exhibits(paths: Sequence[str | Path], topic: str = "") -> list[Exhibit]:

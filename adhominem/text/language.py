@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -102,7 +102,13 @@ _TEXTS_READ = 60  # to find the language that most of many texts are in
 
 def language_of(text: str) -> str:
     """The ISO 639 code of a text's language; "" if the text is too short, or it is not clear."""
-    return _language(" ".join(part[:_READ] for part in _thirds(text)), _FEWEST_LETTERS, _SURE)
+    return _language(_sample(text), _FEWEST_LETTERS, _SURE)
+
+
+def most_similar(text: str, languages: Sequence[str]) -> str:
+    """The one of some languages that a text is most likely in, however unlikely."""
+    ranked = (code for code, _ in _identifier().rank(_sample(text)))
+    return next((str(code) for code in ranked if code in languages), languages[0])
 
 
 def languages_within(text: str) -> list[str]:
@@ -139,6 +145,10 @@ def check_language(code: str) -> None:
             f"'{code[:20]}' is not the code of a language that can be named; expected one of "
             f"{', '.join(LANGUAGES)}"
         )
+
+
+def _sample(text: str) -> str:
+    return " ".join(part[:_READ] for part in _thirds(text))
 
 
 def _thirds(text: str) -> list[str]:

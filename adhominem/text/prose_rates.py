@@ -37,11 +37,18 @@ RATES = (
     "word_length",  # in letters, the mean
 )
 
-_SENTENCE_ENDS = frozenset(".!?…。？！")
+_SENTENCE_ENDS = frozenset(".!?…。？！؟۔।॥")
 _BEGINNINGS = _SENTENCE_ENDS | frozenset(":\"'“”‘’(-–—*•")  # a capital after them is uninformative
 _LINE_ENDS = _SENTENCE_ENDS | frozenset(":-–—")  # a dash: speech that breaks off, or a hyphen
 _PUNCTUATION = frozenset(".,;:!?'\"()-…–—‘’“”")
-_CLOSING = "\"'”’»)]*_ "
+# The same where there may be any language.
+_ANY_BEGINNINGS = _BEGINNINGS | frozenset("«»„‚「『《（¿¡・")
+_ANY_PUNCTUATION = (
+    _PUNCTUATION
+    | _ANY_BEGINNINGS
+    | frozenset("、，；：．」』》〈〉【】［］）‹›؛،\u0387·\u037e״׳־‐")
+)
+_CLOSING = "\"'”’»)]*_ 」』）"
 _OPENING = "\"'“‘(_*"
 _SINGLE = frozenset("aio")  # letters that are words
 _QUOTE = re.compile(r"^[ \t]*[>|][>| \t]*", re.MULTILINE)  # quotation marks of mail
@@ -66,6 +73,16 @@ class ProseLexicon(Options):
     @cached_property
     def usual(self) -> frozenset[str]:
         return frozenset(self.trigrams)
+
+    @classmethod
+    def of_no_language(cls) -> ProseLexicon:
+        """A lexicon for texts in any language: it knows no words and no spelling."""
+        return cls((), ())
+
+    @property
+    def is_of_a_language(self) -> bool:
+        """Whether it knows how words are spelt."""
+        return bool(self.trigrams)
 
     @cached_property
     def types(self) -> _Types:
@@ -138,6 +155,9 @@ class _Types:
 
     def __init__(self, lexicon: ProseLexicon) -> None:
         self._common, self._usual = lexicon.common, lexicon.usual
+        self._one_language = lexicon.is_of_a_language
+        self._punctuation = _PUNCTUATION if self._one_language else _ANY_PUNCTUATION
+        self._beginnings = _BEGINNINGS if self._one_language else _ANY_BEGINNINGS
         self._known: dict[str, tuple[bytes, str]] = {}
         self._characters = 0  # of all known types
 
@@ -154,25 +174,25 @@ class _Types:
         return rows.reshape(-1, len(_MARKS)), [lower for _, lower in both if lower]
 
     def _row(self, token: str) -> tuple[bytes, str]:
-        is_word = _is_word(token)
+        is_word, one_language = _is_word(token), self._one_language
         lower = token.lower() if is_word else ""
         has_digit = any(map(str.isdigit, token))
-        is_mark = token[0] in _PUNCTUATION and (len(token) <= 3 or len(set(token)) == 1)
+        is_mark = token[0] in self._punctuation and (len(token) <= 3 or len(set(token)) == 1)
         # Words that prose hardly contains: `x`, `read_file`, `utf8`, `camelCase`.
         capital_inside = any(map(str.isupper, token[1:])) and not token.isupper()
         is_odd = capital_inside or "_" in token or has_digit
         marks = (
             is_word,
             len(lower),
-            sum(row not in self._usual for row in _trigrams(lower)),
-            sum(letter > "\x7f" for letter in lower),
+            sum(row not in self._usual for row in _trigrams(lower)) if one_language else 0,
+            sum(letter > "\x7f" for letter in lower) if one_language else 0,
             lower in self._common,
             has_digit,
             not (is_word or is_mark or token[0].isdigit()),
             is_mark,
             token[0] in _SENTENCE_ENDS,
-            is_word and (is_odd if len(token) > 1 else lower not in _SINGLE),
-            not is_word and token[0] in _BEGINNINGS,
+            is_word and (is_odd if len(token) > 1 or not one_language else lower not in _SINGLE),
+            not is_word and token[0] in self._beginnings,
             _is_pronoun(token),
             token[0].isupper(),
         )

@@ -30,10 +30,10 @@ from adhominem.score.members import GenreMember
 from adhominem.score.products import MemberTexts, PopulationPart
 from adhominem.score.scorer import Scorer
 from adhominem.score.three_level import Evidence
-from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document, real_path
 from adhominem.text.pan import Pair
 from adhominem.text.readers import Layout, find_sources, read_documents, read_pairs
+from adhominem.text.sentences import count_words, first_words
 
 LabelledTexts = Sequence[Document] | Sequence[Pair]
 
@@ -103,7 +103,7 @@ class CaseTexts:
         self._sources = list(range(len(whole)))  # the whole text that each is or was cut from
         self._joined: dict[int, tuple[int, ...]] = {}  # of each long text, what it is made of
         for at, document in enumerate(whole):
-            words = len(document.text.split())
+            words = count_words(document.text)
             shorter = [length for length in lengths if length < 0.8 * words]
             if shorter:
                 self._cut[at] = len(self.documents)
@@ -111,7 +111,7 @@ class CaseTexts:
                 self.documents.append(replace(document, text=cut))
                 self._sources.append(at)
         self._join(whole)
-        self.words = np.array([len(document.text.split()) for document in self.documents])
+        self.words = np.array([count_words(document.text) for document in self.documents])
 
     def _chosen(self, documents: Sequence[Document]) -> list[Document]:
         """Texts by authors with several texts first, then by others; each distinct text once."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from adhominem.score.prose import SHORTEST, MachineLook, Prose, ProseSamples
 from adhominem.text.files import Document
 from adhominem.text.prose_rates import RATES, ProseLexicon, prose_rates
 from adhominem.text.readers import check_names, find_sources, read_documents
+from adhominem.text.sentences import word_spans
 from adhominem.text.tokenizer import Tokenizer
 from adhominem.text.writing import locked
 from adhominem.verify.verifier import Verifier, load
@@ -137,7 +137,12 @@ def learn_prose(
         genres = {name: [document.text for document in drawn] for name, drawn in sources}
         counts = {name: len(drawn) for name, drawn in genres.items()}
         with watch("learning", sum(counts.values())) as on_texts:
-            prose, samples = fit_prose(genres, verifier.lead.tokenizer, on_texts)
+            prose, samples = fit_prose(
+                genres,
+                verifier.lead.tokenizer,
+                on_texts,
+                several_languages=bool(verifier.languages),
+            )
         write_prose(folder, prose)
     foreign = prose.distances(samples.rates, samples.tokens) > prose.limit
     shares = {
@@ -150,13 +155,18 @@ def fit_prose(
     genres: Mapping[str, Sequence[str]],
     tokenizer: Tokenizer,
     on_texts: Callable[[int], None] = lambda count: None,
+    *,
+    several_languages: bool = False,
 ) -> tuple[Prose, ProseSamples]:
     """What prose is like, fitted to texts of several genres, nearly all of them prose.
 
+    If they are in `several_languages`, it has neither common words nor usual spellings.
     The samples are excerpts of the texts in several lengths, in random layouts.
     """
-    of_lexicon = (map(tokenizer.tokens, texts[:_OF_LEXICON]) for texts in genres.values())
-    lexicon = ProseLexicon.of(of_lexicon, _COMMON_WORDS, _USUAL_TRIGRAMS)
+    lexicon = ProseLexicon.of_no_language()
+    if not several_languages:
+        of_lexicon = (map(tokenizer.tokens, texts[:_OF_LEXICON]) for texts in genres.values())
+        lexicon = ProseLexicon.of(of_lexicon, _COMMON_WORDS, _USUAL_TRIGRAMS)
     chance = random.Random(0)
     numbers, counts, rates = [], [], []
     for number, texts in enumerate(genres.values()):
@@ -180,7 +190,7 @@ def fit_prose(
 
 def excerpt(text: str, words: int, chance: random.Random) -> str:
     """A random passage of `words` words, in the text's own layout."""
-    places = [match.span() for match in re.finditer(r"\S+", text)]
+    places = word_spans(text).tolist()
     if len(places) <= words:
         return text
     begin = chance.randrange(len(places) - words + 1)

@@ -138,10 +138,6 @@ class EnsembleEncoder:
         encoder = self.lead.encoder
         return encoder.language if isinstance(encoder, NgramsByLanguage) else ""
 
-    def knows(self, language: str) -> bool:
-        """Whether the model has n-grams of this language, or reads all texts alike."""
-        return not self.languages or language in self.languages
-
     def tokens(self, text: str) -> list[str]:
         """The tokens of a text as the lead has them."""
         return self.kept.tokenize(self.lead.tokenizer, text).tokens

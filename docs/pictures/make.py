@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import adhominem
 from adhominem.render.html import explanation_page
-from adhominem.text.exhibits import first_words
+from adhominem.text.sentences import first_words
 
 HERE = Path(__file__).parent
 WORDS = 1_200

@@ -82,10 +82,12 @@ def test_the_hash_changes_with_a_byte_of_a_file_exactly_if_the_layout_says_so(
 
 
 def test_every_file_of_a_model_is_in_the_layout_and_every_required_one_is_there(
-    folder: Path,
+    folder: Path, languages_folder: Path
 ) -> None:
     general = model_folder("general-en")
-    for owner in (folder, *member_folders(folder), general, *member_folders(general)):
+    whole = folder, general, languages_folder
+    members = [member for model in whole for member in member_folders(model)]
+    for owner in (*whole, *members, languages_folder / "de"):
         architecture = json.loads((owner / "config.json").read_text("utf-8"))["architecture"]
         inside = [path for path in owner.iterdir() if path.is_file()]
         assert all(architecture in entry(path).of for path in inside)
@@ -145,8 +147,8 @@ def test_the_order_of_the_members_and_the_scores_of_an_ensemble_count(
     assert model_hash(copy) != before
 
 
-def test_the_hash_can_be_had_without_this_program(folder: Path) -> None:
-    for model in (folder, folder / "model"):
+def test_the_hash_can_be_had_without_this_program(folder: Path, languages_folder: Path) -> None:
+    for model in (folder, folder / "model", languages_folder):
         names = [
             str((files.folder / name).relative_to(model))
             for files, _, name in hashed_files(ModelFiles(model))

@@ -106,7 +106,7 @@ def test_the_loss_falls_and_the_seed_repeats_a_run(ngram_run: NgramRun) -> None:
     for _ in range(2):
         losses: list[float] = []
         factors = Learner(corpora, config, CPU).learn(
-            lambda step, steps, loss, losses=losses: losses.append(loss)
+            lambda step, steps, loss, losses=losses: losses.append(loss)  # type: ignore[misc]
         )
         runs.append((losses, factors))
     assert runs[0][0] == runs[1][0]

@@ -15,6 +15,7 @@ from adhominem import Document, load, make_ensemble
 from adhominem.arrays import Levs, SparseRows
 from adhominem.cli import main
 from adhominem.errors import ModelError, OptionError
+from adhominem.jobs import workers
 from adhominem.model.folder import model_hash
 from adhominem.model.writing import trained_on
 from adhominem.training.ensemble import make_languages
@@ -86,11 +87,7 @@ def test_a_language_that_is_given_is_not_guessed(languages_folder: Path) -> None
 
 def test_it_says_which_languages_it_knows(model: Verifier, profile_folder: Path) -> None:
     assert model.languages == ("de", "fr")
-    assert model.knows("fr")
-    assert not model.knows("ja")
-    reads_all_alike = load(profile_folder)
-    assert reads_all_alike.languages == ()
-    assert reads_all_alike.knows("ja")
+    assert load(profile_folder).languages == ()
 
 
 def test_a_text_in_an_unknown_language_is_read_as_one_in_the_most_similar(model: Verifier) -> None:
@@ -100,6 +97,17 @@ def test_a_text_in_an_unknown_language_is_read_as_one_in_the_most_similar(model:
         encoder = member.ngrams(Document(text=text))
         assert encoder is member.ngrams(Document(text=TEXTS[language][0]))
         assert np.abs(np.asarray(model.encode([text]))[0, :-1]).sum() > 0
+
+
+def test_worker_processes_read_texts_in_the_language_that_is_given(
+    languages_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "_LONG_WORK", 0)
+    german = load(languages_folder, language="de")
+    documents = [Document(text=text) for text in MIXED]
+    with workers.encoder(languages_folder, german, 2) as encode:
+        levs = list(encode(documents))
+    np.testing.assert_array_equal([np.asarray(lev)[0] for lev in levs], german.encode(documents))
 
 
 # The folder

@@ -76,7 +76,9 @@ def sides_of_authors(folder: Path) -> dict[str, set[str]]:
 
 
 def as_rows(documents: list[Document]) -> list[Row]:
-    return sorted((asdict(document) for document in documents), key=lambda row: row["id"])
+    rows = [asdict(document) for document in documents]
+    assert {row.pop("language") for row in rows} == {""}  # it was not said
+    return sorted(rows, key=lambda row: row["id"])
 
 
 def make_labels(rows: list[tuple[str, str, str]]) -> Labels:

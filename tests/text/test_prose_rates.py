@@ -181,3 +181,13 @@ def test_types_beyond_what_is_remembered_change_nothing(monkeypatch: pytest.Monk
     first = prose_rates("", tokens, lexicon)
     for _ in range(3):
         np.testing.assert_array_equal(prose_rates("", tokens, lexicon), first)
+
+
+def test_without_a_language_words_and_letters_say_nothing_and_all_punctuation_is_known() -> None:
+    nothing = ProseLexicon.of_no_language()
+    told = rates("「雨、か。」 Ναι· πού; «Ça va ؟»", nothing)
+    for rate in ("common_words", "odd_spelling", "other_letters", "capital_common_words"):
+        assert told[rate] == 0
+    assert told["symbols"] == 0
+    assert told["odd_words"] == 0
+    assert rates("माँ आई। सब हँसे।", nothing)["sentence_ends"] == pytest.approx(2 / 6)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document
+from adhominem.text.sentences import first_words
 from adhominem.training import simulate as module
 from adhominem.training.simulate import (
     CaseTexts,

@@ -72,6 +72,7 @@ from adhominem.score.decision import NONE as NO_SUPPORT
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit, SideTexts, exhibits_of
 from adhominem.text.files import Document
+from adhominem.text.sentences import count_words
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier
 
@@ -316,7 +317,7 @@ def _ranking(
     ]
     trust = None
     if question.trials:
-        words = [len(exhibit.document.text.split()) for exhibit in material.disputed]
+        words = [count_words(exhibit.document.text) for exhibit in material.disputed]
         trust = Trials(
             verifier.scorer,
             material.candidates,
@@ -424,7 +425,7 @@ def _ranked_case(
         disputed=tuple(
             DisputedText(
                 name=exhibit.document.id,
-                words=len(exhibit.document.text.split()),
+                words=count_words(exhibit.document.text),
                 sha256=exhibit.sha256,
             )
             for exhibit in disputed

@@ -33,6 +33,7 @@ from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.population import FEWEST, Population
 from adhominem.score.scorer import Scorer
 from adhominem.text.files import Document
+from adhominem.text.sentences import count_words
 
 NONE = "<UNK>"  # "none of them", as PAN writes it
 NO_STATEMENT = "no statement is made"
@@ -189,7 +190,7 @@ def score_candidates(
             [(case, side) for side in sides for case in cases], population
         )
         for at, (name, documents) in enumerate(usable.items()):
-            words = sum(len(text.text.split()) for text in documents)
+            words = sum(count_words(text.text) for text in documents)
             of_candidate = factors[at * len(cases) : (at + 1) * len(cases)]
             scored.append(ScoredCandidate(name, len(documents), words, of_candidate))
         on_progress(done / len(candidates))

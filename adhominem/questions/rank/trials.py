@@ -25,8 +25,8 @@ from adhominem.questions.rank.evidence import (
 )
 from adhominem.score.scorer import Scorer
 from adhominem.statistics import exact_interval, interval, resampled
-from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document
+from adhominem.text.sentences import count_words, first_words
 
 MOST_TRIALS = 200
 _MOST_CANDIDATES = 50  # among whom texts are ranked
@@ -178,7 +178,7 @@ class Trials:
             at: replace(usable[at], text=first_words(usable[at].text, words))
             for trial in taken
             for at in sorted(trial.whole)
-            if _SHORTER * len(usable[at].text.split()) > words
+            if _SHORTER * count_words(usable[at].text) > words
         }
         # A beginning without a word in it has no LEV: then the whole text is ranked.
         shorter, more = levs_of(list(cut.values()))

@@ -25,6 +25,7 @@ from adhominem.score.decision import LOG_10
 from adhominem.score.population import Population
 from adhominem.statistics import exact_interval, interval
 from adhominem.text.exhibits import Exhibit, words_a_text
+from adhominem.text.sentences import count_words
 from adhominem.verify.verification import ComparedSides, Likeness, guessed_genre
 from adhominem.verify.verifier import Verifier
 
@@ -223,7 +224,7 @@ def _differences(
             f"{len(sides[0]):,} against {len(sides[1]):,} here"
         )
     there = median(text.words for text in study.texts)
-    here = [mean(len(exhibit.document.text.split()) for exhibit in side) for side in sides]
+    here = [mean(count_words(exhibit.document.text) for exhibit in side) for side in sides]
     if not all(_near(words, there, there) for words in here):
         yield (
             f"words a text: {there:,.0f} in the validation (the median), {here[0]:,.0f} and "

@@ -36,6 +36,7 @@ from adhominem.score.calibration import LogBayesFactors
 from adhominem.score.decision import LOG_10, VerbalScale
 from adhominem.score.population import Population, PopulationText
 from adhominem.text.exhibits import Exhibit, SideTexts
+from adhominem.text.sentences import count_words
 from adhominem.verify.cautions import Caution
 from adhominem.verify.explanation import Explanation, explain_comparison
 from adhominem.verify.sensitivity import (
@@ -252,7 +253,7 @@ def _texts(
         ReportedText(
             name=material.name,
             sha256=material.sha256,
-            words=len(exhibit.document.text.split()),
+            words=count_words(exhibit.document.text),
             tokens=material.tokens,
             topic=exhibit.document.topic,
             modified=dates.get(material.name, ""),

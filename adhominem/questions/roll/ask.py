@@ -62,6 +62,7 @@ from adhominem.score.decision import LOG_10
 from adhominem.score.population import Population
 from adhominem.text.exhibits import Exhibit
 from adhominem.text.files import Document
+from adhominem.text.sentences import count_words
 from adhominem.verify.cautions import Caution
 from adhominem.verify.verifier import Verifier
 
@@ -195,7 +196,7 @@ class WhichPart(RollOptions, Question):
 
     def parts(self) -> int:
         """As many as there are steps."""
-        return len(self.text.document.text.split()) // self.step + 1
+        return count_words(self.text.document.text) // self.step + 1
 
     def work(self) -> int:
         """Each window is compared with each candidate."""
@@ -362,7 +363,7 @@ class _Rolling:
                 Candidate(
                     name=name,
                     texts=len(texts),
-                    words=sum(len(text.text.split()) for text in texts),
+                    words=sum(count_words(text.text) for text in texts),
                     log10_bayes_factor=whole.log10_bayes_factor,
                 )
             )

@@ -23,8 +23,8 @@ from adhominem.questions.question import Input, Output, Question, Texts
 from adhominem.records import Offered, Within
 from adhominem.score.decision import LOG_10
 from adhominem.score.population import Population
-from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document
+from adhominem.text.sentences import count_words, first_words
 from adhominem.verify.cautions import CHANGED, UNCALIBRATED, listed
 from adhominem.verify.verifier import Verifier
 
@@ -151,7 +151,7 @@ class HowGood(Question):
             listed = StudyText(
                 id=document.id,
                 author=document.author,
-                words=len(text.split()),
+                words=count_words(text),
                 sha256=document.sha256,
             )
             texts.append((replace(document, text=text), listed))

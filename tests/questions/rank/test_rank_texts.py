@@ -19,8 +19,8 @@ from adhominem.questions.rank import evidence
 from adhominem.questions.rank.evidence import TextPool, in_turn
 from adhominem.questions.rank.trials import Trials, macro_f1
 from adhominem.score.decision import VerbalScale
-from adhominem.text.exhibits import first_words
 from adhominem.text.files import Document
+from adhominem.text.sentences import first_words
 from adhominem.verify.encoding import Kept
 
 ROWS = made_up_rows(5, 4, "r")

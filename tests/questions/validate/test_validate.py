@@ -18,7 +18,7 @@ from adhominem.cli import main
 from adhominem.errors import InputError, NotFoundError, OptionError
 from adhominem.evaluation.study import StudyCase, ValidationStudy
 from adhominem.jobs import workers
-from adhominem.text.exhibits import first_words
+from adhominem.text.sentences import first_words
 from adhominem.verify.cautions import UNCALIBRATED
 
 ROWS = made_up_rows(6, 5, "v")
