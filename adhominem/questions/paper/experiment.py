@@ -97,7 +97,8 @@ class _Overall:
     def say(self, name: str, share: float | None = None, ended: float | None = None) -> None:
         now = time.monotonic()
         if not self.known or ended is not None or now - self.looked > _LOOK:
-            self.known |= {step.name: step.share() for step in self.steps}
+            for step in self.steps:  # never less: a step may show its parts one after another
+                self.known[step.name] = max(step.share(), self.known.get(step.name, 0.0))
             self.looked = now
         if share is not None:
             self.known[name] = max(share, self.known[name])
