@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import parent_process
@@ -81,7 +81,9 @@ def worker_pool(
 
 
 @contextmanager
-def helpers(count: int, function: Callable[..., object], *arguments: Any) -> Iterator[None]:
+def helpers(
+    count: int, function: Callable[..., object], *arguments: Any
+) -> Iterator[Sequence[SpawnProcess]]:
     """A context in which as many processes call the function; they end with it, or with this one.
 
     A script that uses it must keep its calls under `if __name__ == "__main__":`.
@@ -90,7 +92,7 @@ def helpers(count: int, function: Callable[..., object], *arguments: Any) -> Ite
     try:
         for process in started:
             process.start()
-        yield
+        yield started
     finally:
         for process in started:
             if process.pid is not None:

@@ -240,8 +240,8 @@ def paper(
     are left out. After a stop, the same command goes on; a set can be added later.
 
     \b
-        adhominem paper --small pan20-authorship-verification-training-small.jsonl \\
-            --test pan20-authorship-verification-test.jsonl -o paper --dry-run
+        adhominem paper --small small.jsonl --test test.jsonl -o paper --dry-run
+        adhominem paper --small small.jsonl --large large.jsonl --test test.jsonl -o paper
     """
     from adhominem.cli import terminal
     from adhominem.questions.paper.experiment import costs_of, make_plan, run_experiment

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from adhominem.errors import AdHominemError, LockedError, OptionError
@@ -96,7 +97,8 @@ class _Overall:
     def say(self, name: str, share: float | None = None, ended: float | None = None) -> None:
         now = time.monotonic()
         if not self.known or ended is not None or now - self.looked > _LOOK:
-            self.known |= {step.name: step.share() for step in self.steps}
+            for step in self.steps:  # never less: a step may show its parts one after another
+                self.known[step.name] = max(step.share(), self.known.get(step.name, 0.0))
             self.looked = now
         if share is not None:
             self.known[name] = max(share, self.known[name])
@@ -150,6 +152,8 @@ def _did(step: ExperimentStep, progress: _Overall, output: Path) -> bool:
             progress.say(step.name, 1.0, seconds)
     except LockedError:
         return False
+    except AdHominemError as error:
+        raise AdHominemError(f"{step.name}: {error}") from error
     return True
 
 
@@ -224,14 +228,18 @@ def run_experiment(
     threads = max(1, cores() // at_once)
     jobs = jobs or threads
     steps = steps_of(plan, output, str(pick_device(device)), jobs)
+    helping: Sequence[SpawnProcess] = ()
     with ExitStack() as stack:
         if at_once > 1:
             import torch
 
+            stack.callback(torch.set_num_threads, torch.get_num_threads())
             torch.set_num_threads(threads)
-            stack.enter_context(helpers(at_once - 1, _help, steps, output, threads))
+            helping = stack.enter_context(helpers(at_once - 1, _help, steps, output, threads))
         _do_all(steps, output, tell)
-    results = collect_results(output, plan.inputs)
+        for process in helping:  # which have only to note what their last step took
+            process.join()
+    results = collect_results(output, plan)
     with suppress(LockedError):  # another process in this folder has just ended, too
         write_results(results, output)
     return results

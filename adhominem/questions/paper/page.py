@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import adhominem
 from adhominem.questions.paper.inputs import Inputs, PairFile
+from adhominem.questions.paper.steps import ExperimentOptions, ExperimentPlan
 from adhominem.questions.question import Table
 from adhominem.records import strict_json, with_schema
 from adhominem.render.templates import asset, render_page
@@ -87,14 +88,16 @@ class ResultRow:
 class Results:
     """What came out of an experiment."""
 
+    options: ExperimentOptions
+    device: str
     inputs: Inputs
     rows: tuple[ResultRow, ...]
     seconds: dict[str, float]  # of each step, as far as it was done in one go
 
 
-def collect_results(output: Path, inputs: Inputs) -> Results:
+def collect_results(output: Path, plan: ExperimentPlan) -> Results:
     """The results of all steps that are done."""
-    rows = []
+    rows, inputs = [], plan.inputs
     for file in sorted(output.glob("*/*/scores-*.json")):
         preset, size = file.parts[-3:-1]
         for row in json.loads(file.read_text("utf-8"))["rows"]:
@@ -110,10 +113,11 @@ def collect_results(output: Path, inputs: Inputs) -> Results:
             )
             if is_asked_for and made not in rows:  # with another test set, dev is scored again
                 rows.append(made)
-    rows.sort(key=lambda row: (row.preset, row.number is None, row.number))
+    sizes = list(inputs.sizes)
+    rows.sort(key=lambda row: (row.preset, row.number or len(TABLE_2) + 1, sizes.index(row.size)))
     steps = (output / "steps.jsonl").read_text("utf-8").splitlines()
     seconds = {step["step"]: step["seconds"] for step in map(json.loads, steps)}
-    return Results(inputs, tuple(rows), seconds)
+    return Results(plan.options, plan.rates.device, inputs, tuple(rows), seconds)
 
 
 def tables(results: Results) -> Iterator[Table]:
@@ -123,7 +127,10 @@ def tables(results: Results) -> Iterator[Table]:
         numbered = [row for row in of_preset if row.number]
         for title, rows in (
             (f"{preset}: the paper's Table 2, its numbers in brackets", numbered),
-            (f"{preset}: other rows", [row for row in of_preset if not row.number]),
+            (
+                f"{preset}: other rows" if numbered else preset,
+                [row for row in of_preset if not row.number],
+            ),
         ):
             if rows:
                 columns = ["", *rows[0].measures.values()]
@@ -141,15 +148,19 @@ def result_lines(results: Results) -> Iterator[str | Table]:
 def cost_lines(costs: Costs) -> Iterator[str | Table]:
     """A plan for a terminal."""
     rows = [
-        [cost.step, "done" if cost.done else f"{cost.hours:.2f}", f"{cost.gigabytes:.2f}"]
+        [cost.step, "done" if cost.done else _amount(cost.hours), _amount(cost.gigabytes)]
         for cost in costs.steps
     ]
     yield Table(f"The plan, on {costs.device}", ["step", "hours", "GB of disk"], rows)
     yield (
-        f"In all  {costs.hours:.1f} hours, one step at a time; {costs.gigabytes:.1f} GB of disk, "
-        f"{costs.memory:.1f} GB of memory at most"
+        f"In all  {_amount(costs.hours)} hours, one step at a time; {_amount(costs.gigabytes)} GB "
+        f"of disk, {_amount(costs.memory)} GB of memory at most"
     )
     yield f"Measured  {costs.measured}"
+
+
+def _amount(number: float) -> str:
+    return "<0.01" if number < 0.005 else f"{number:,.2f}"
 
 
 def write_results(results: Results, output: Path) -> Path:
@@ -162,10 +173,9 @@ def write_results(results: Results, output: Path) -> Path:
         images="data:",
         title="The paper's experiment",
         version=adhominem.__version__,
-        inputs=results.inputs,
+        results=results,
         files=[_line_of(name, file) for name, file in results.inputs.files().items()],
         tables=list(tables(results)),
-        seconds=results.seconds,
         hours=sum(results.seconds.values()) / 3600,
         curves=[
             (" ".join(file.parts[-4:-2]), base64.b64encode(file.read_bytes()).decode("ascii"))

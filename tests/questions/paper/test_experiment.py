@@ -12,19 +12,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 from conftest import MadeOnce, made_up_rows, write_rows
 
 from adhominem import find_sources, load, read_pairs, write_pair_set
 from adhominem.arrays import BoolArray, FloatArray
 from adhominem.cli import main
-from adhominem.errors import InputError, NotFoundError, OptionError
+from adhominem.errors import AdHominemError, InputError, NotFoundError, OptionError
 from adhominem.evaluation.pan import table_row
-from adhominem.questions.paper.experiment import make_plan, run_experiment
+from adhominem.questions.paper import experiment
+from adhominem.questions.paper.experiment import costs_of, make_plan, run_experiment
 from adhominem.questions.paper.inputs import Inputs, check_inputs
 from adhominem.questions.paper.page import MEASURES, TABLE_2, Results
-from adhominem.questions.paper.steps import SHARES, ExperimentOptions
-from adhominem.records import strict_json, with_schema
+from adhominem.questions.paper.steps import SHARES, ExperimentOptions, ExperimentPlan
+from adhominem.records import from_json, strict_json, with_schema
 
 ZENODO = "pan20-authorship-verification"
 SETTINGS = (  # of any network's preset
@@ -80,6 +82,7 @@ def done(
 ) -> Results:
     tests = [pan["test"]] if "test" in sets else []
     inputs = Inputs.find(*(pan[name] if name in sets else None for name in SHARES), tests)
+    torch.set_num_threads(1)  # the order of sums, and so the last bits, must not depend on it
     plan = make_plan(inputs, output, options, device="cpu")
     return run_experiment(plan, output, device="cpu", jobs=1, at_once=at_once, tell=tell)
 
@@ -199,6 +202,8 @@ def test_the_page_has_the_rows_the_curves_and_links_to_heat_maps(whole: Path) ->
     assert len(maps) == 8
     for file in maps:
         assert f'href="../{file.relative_to(whole / "out").as_posix()}"' in page
+    assert "pan20, pan21; ensembles of 2; seed 3; on cpu;" in page
+    assert "<h2>pan21</h2>" in page  # nothing of it is in Table 2
     saved = json.loads((results / "results.json").read_text("utf-8"))
     assert saved["rows"] == rows_of(whole)
 
@@ -227,8 +232,9 @@ def until(calls: int, pan: dict[str, Path], output: Path) -> None:
 
 @pytest.mark.slow
 def test_a_killed_experiment_goes_on_and_ends_as_if_nothing_had_happened(
-    pan: dict[str, Path], tmp_path: Path
+    pan: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(experiment, "_LOOK", 0.0)  # looks each time, as on a busy machine
     calls = 0
 
     def count(*event: object) -> None:
@@ -260,6 +266,14 @@ def test_several_processes_share_the_steps_and_change_nothing(
     ]
     for row, other in zip(results.rows, expected, strict=True):
         assert row.scores == pytest.approx(other["scores"], abs=1e-6)
+    steps = {cost.step for cost in costs_of(plan_of(tmp_path / "out"), tmp_path / "out").steps}
+    assert results.seconds.keys() == steps  # nobody was ended before it had noted its last
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.name.startswith(".")]
+
+
+def plan_of(output: Path) -> ExperimentPlan:
+    plan = json.loads((output / "plan.json").read_text("utf-8"))
+    return from_json(ExperimentPlan, {name: plan[name] for name in ("options", "inputs", "rates")})
 
 
 def test_a_set_can_be_added_later(pan: dict[str, Path], tmp_path: Path) -> None:
@@ -315,6 +329,15 @@ def test_a_dry_run_prints_the_plan_and_writes_nothing(pan: dict[str, Path], tmp_
 
 
 # Bad input
+
+
+def test_an_error_names_its_step(pan: dict[str, Path], tmp_path: Path) -> None:
+    few = pan_set(tmp_path / "few", "few", 4)
+    inputs, options = Inputs.find(few), ExperimentOptions(presets=("pan21",), settings=SETTINGS)
+    plan = make_plan(inputs, tmp_path / "out", options, device="cpu")
+    with pytest.raises(AdHominemError, match=r"^pan21, small: split: 4 authors .* are too few"):
+        run_experiment(plan, tmp_path / "out", device="cpu", jobs=1)
+    assert not [path.name for path in (tmp_path / "out").rglob("*") if path.name[0] == "."]
 
 
 @pytest.fixture
