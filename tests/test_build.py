@@ -61,10 +61,10 @@ def test_a_sentence_says_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_shipped_is_small_and_has_no_list_of_training_authors_twice() -> None:
-    """A wheel stays under 30 MB; `.ci/install` weighs it."""
+    """A wheel stays under 40 MB; `.ci/install` weighs it."""
     folder = ROOT / "adhominem" / "model" / "shipped"
     shipped = [path for path in folder.rglob("*") if path.is_file()]
     for model in folder.iterdir():
         lists = [path.read_bytes() for path in model.rglob(AUTHORS)]
         assert len(lists) == len(set(lists)) > 0
-    assert sum(path.stat().st_size for path in shipped) < 45_000_000  # of which a third is packed
+    assert sum(path.stat().st_size for path in shipped) < 48 * 2**20  # of which a quarter is packed

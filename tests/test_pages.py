@@ -56,7 +56,7 @@ def test_the_commands_of_a_page_without_output_run(page: str, tmp_path: Path) ->
         if block.language == "console" and block.is_run:
             session.run(block)
             run += len(block.commands)
-    assert run >= 3
+    assert run
 
 
 def test_outputs_agree_but_for_a_last_digit() -> None:

@@ -64,7 +64,7 @@ def test_a_library_that_is_too_old_or_missing_is_a_problem(monkeypatch: pytest.M
         doctor, "_installed", lambda name: versions[name] if name in versions else present(name)
     )
     old, missing = examine().problems
-    assert old.startswith("numpy 1.20.3 does not fit >=1.26; run pip install")
+    assert old.startswith("numpy 1.20.3 does not fit >=2.0; run pip install")
     assert missing.startswith("rich is not installed; run pip install 'rich>=13.7'")
 
 

@@ -78,7 +78,11 @@ def verify_files(first: Path, second: Path, **options: Any) -> Verification:
     return result
 
 
-def test_without_another_model_all_texts_are_for_the_english_one() -> None:
+def test_without_another_model_all_texts_are_for_the_english_one(
+    shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "general-en").symlink_to(shipped / "general-en")
+    monkeypatch.setattr(module, "_SHIPPED", tmp_path)
     assert of_texts(*GERMAN[:2]).model == of_texts(*ENGLISH).model == "general-en"
 
 

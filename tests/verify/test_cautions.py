@@ -101,6 +101,7 @@ def model(calibrated: bool = True, longest: float = float("inf"), **parts: Any) 
         changed=False,
         genre_names={"letters": "private letters"},
         main_language="",
+        languages=(),
         **parts,
     )
 

@@ -39,6 +39,7 @@ class SlowVerifier(Verifier):
     """Encodes a text as its length; waits where it is told to, and remembers its batches."""
 
     def __init__(self) -> None:
+        self.main_language = self.language_given = ""
         self.batches: list[int] = []
         self.go_on = threading.Event()
         self.go_on.set()

@@ -77,8 +77,12 @@ export function setUp(side) {
   const texts = side.querySelector(".texts");
   chosen.set(side, []);
 
+  // `dir="auto"` takes a minute with a text of some megabytes: the first letters decide.
+  const rightToLeft = /^[^\p{L}]*[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
   const count = () => {
-    const words = [...texts.querySelectorAll("textarea")].map((area) => area.value.trim().split(/\s+/).filter(Boolean).length);
+    const areas = [...texts.querySelectorAll("textarea")];
+    for (const area of areas) area.dir = rightToLeft.test(area.value.slice(0, 1000)) ? "rtl" : "ltr";
+    const words = areas.map((area) => area.value.trim().split(/\s+/).filter(Boolean).length);
     const all = words.reduce((sum, number) => sum + number, 0);
     find(`${name}-count`).textContent = all ? `${all.toLocaleString("en")} ${all === 1 ? "word" : "words"}` : "";
   };
