@@ -297,9 +297,16 @@ def test_what_deleting_steps_keep_maps_to_itself(text: str) -> None:
 @given(rich_texts)
 def test_letters_map_to_what_they_were_composed_from(text: str) -> None:
     aligned = normalise.align(text)
+    invisible = Normaliser(("soft_hyphens", "zero_width"))  # may stand between letter and accent
     for character, start, end in zip(aligned.text, aligned.starts, aligned.ends, strict=True):
         if character.isalpha():
-            assert character in unicodedata.normalize("NFC", text[start:end])
+            assert character in unicodedata.normalize("NFC", invisible(text[start:end]))
+
+
+def test_an_accent_behind_a_soft_hyphen_is_composed_with_its_letter() -> None:
+    aligned = normalise.align("A\xad\u0301b")
+    assert aligned.text == "\xc1b"
+    assert [aligned.starts.tolist(), aligned.ends.tolist()] == [[0, 3], [3, 4]]
 
 
 def test_replaced_characters_map_to_all_that_they_replace() -> None:
